@@ -75,7 +75,7 @@ func HandOver(c conn, o Offer, file io.Reader, within time.Duration) error {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it ended the connection without an answer")
 	}
-	return hint.With(fmt.Errorf("hand it to the archive's service: %w", err), "plumb archive status says what it does; the server keeps the file and tries again")
+	return hint.With(fmt.Errorf("pass it to the archive service: %w", err), "plumb archive status says what it does; the server keeps the file and tries again")
 }
 
 // Receive takes a file of a command. accept sees the offer and the beginning of the file, and says as what it is
@@ -87,7 +87,7 @@ func (k *Keeper) Receive(ctx context.Context, c conn, within time.Duration, acce
 	p, n, err = k.receive(ctx, bufio.NewReaderSize(c, 64<<10), accept)
 	bad := tell(c, err)
 	if err == nil && bad != nil {
-		err = fmt.Errorf("%s is archived, and the server could not be told: %w", p.File, bad)
+		err = fmt.Errorf("%s is archived, but the server could not be told: %w", p.File, bad)
 	}
 	return p, n, err
 }

@@ -96,7 +96,7 @@ func (k *Keeper) there(ctx context.Context, p Piece) (e *Entry, err error) {
 		if of, is := ofEntry(i.Name); is {
 			got, err := shelf.Entry(ctx, of)
 			if e = &got; errors.Is(err, ErrUnbelieved) {
-				err = hint.With(err, "was the key of this host replaced since, or did somebody else put it there? remove "+of.Name()+" from the store, and the server's file is archived in its place")
+				err = hint.With(err, "the key of this host was replaced since, or somebody else put it there: remove "+of.Name()+" from the store, and the server's file is archived in its place")
 			}
 			if err != nil {
 				return fmt.Errorf("what was archived of it before cannot be compared: %w", err)
@@ -156,7 +156,7 @@ func (k *Keeper) commit(ctx context.Context, e Entry) error {
 	}
 	there, err := k.there(ctx, e.Piece) // of a try that was thought to have failed
 	if err == nil && there == nil {
-		err = errors.New("the store says that it has the entry, and does not list it")
+		err = errors.New("the store says that it has the entry, but does not list it")
 	}
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func same(there, e Entry) error {
 		return nil
 	}
 	return hint.With(fmt.Errorf("%w: %d bytes at %s", ErrOther, there.To-there.From, there.Kept.Format("2006-01-02 15:04:05 MST")),
-		"two servers archive under one name, or one was set back: nothing was replaced. Give the other a prefix of its own")
+		"two servers archive under one name, or one was reset to an earlier state: nothing was replaced. Give the other a prefix of its own")
 }
 
 // mark names bytes without telling what they are: nobody can try out what they might be without the key

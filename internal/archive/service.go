@@ -84,7 +84,7 @@ func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 		c, err := in.Inlet.Accept()
 		if gone := context.Cause(ctx); errors.Is(gone, reach.ErrGone) {
 			_ = s.Board.Tell(context.WithoutCancel(ctx), in.Name, func(one *Source) { one.Ill(gone, s.Board.Now()) })
-			return hint.With(gone, "somebody removed it, or another service took its place; started again, this one makes it anew")
+			return hint.With(gone, "somebody removed it, or another service took its place; when this one is restarted, it makes a new one")
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -146,7 +146,7 @@ func (s *Service) wait(ctx context.Context) error {
 	case s.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return errors.New("what is archived before it takes too long: the store does not answer, or is slow")
+		return errors.New("the files before it take too long to archive: the store does not answer, or is slow")
 	}
 }
 

@@ -144,7 +144,7 @@ func TestSocketIsGone(t *testing.T) {
 	must(t, os.Remove(socket))
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
-	if err := s.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal"}, nil); !errors.Is(err, reach.ErrGone) || !strings.Contains(hint.Of(err), "makes it anew") {
+	if err := s.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal"}, nil); !errors.Is(err, reach.ErrGone) || !strings.Contains(hint.Of(err), "makes a new one") {
 		t.Errorf("%v, with the hint %q", err, hint.Of(err))
 	}
 	if got := (&served{board: b, dir: dir}).trouble(t); !strings.Contains(got, "wal: failed 1 times") || !strings.Contains(got, "the socket is gone") {
@@ -257,7 +257,7 @@ func (f *turning) reach(t *testing.T, turns int) {
 // What a log that is followed says is told; that it broke off stays until a base begins behind it.
 func TestFollowed(t *testing.T) {
 	w := newWorld(t)
-	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; earlier base backups reach no further: take another"
+	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; earlier base backups cannot be recovered beyond that: take a new one"
 	for _, c := range []struct {
 		began time.Time
 		of    string

@@ -63,7 +63,7 @@ func Order(a, b Piece) int {
 }
 
 // ErrUnbelieved is why what has the name of an entry counts for nothing: who may write to the store can put anything there.
-var ErrUnbelieved = errors.New("it is not believed")
+var ErrUnbelieved = errors.New("it is not trusted")
 
 // Entry reads the entry of a piece, if somebody signed it who is trusted.
 func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {

@@ -89,7 +89,7 @@ func (b *Board) Tell(ctx context.Context, name string, change func(*Source)) err
 		err = b.Do.Replace(ctx, b.File, append(text, '\n'), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("write down how the archive's service is: %w", err)
+		return fmt.Errorf("record the state of the archive service: %w", err)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 			all = append(all, fmt.Sprintf("%s: the log broke off %d times before the last %d", one.Name, one.Before, len(one.Breaks)))
 		}
 		for _, why := range one.Breaks {
-			all = append(all, fmt.Sprintf("%s: the log broke off at %s; earlier base backups reach no further: take another", one.Name, why))
+			all = append(all, fmt.Sprintf("%s: the log broke off at %s; earlier base backups cannot be recovered beyond that: take a new one", one.Name, why))
 		}
 	}
 	return all

@@ -18,7 +18,7 @@ import (
 
 // ErrGivenUp is the error of a run whose backup prune has given up, because the run was silent for too long, or whose backup
 // exists already. What it has sent is of no use.
-var ErrGivenUp = errors.New("it stood still for so long that prune gave it up")
+var ErrGivenUp = errors.New("it made no progress for so long that a prune considered it dead")
 
 // DefaultBeat is how often a run says that it is alive. Prune gives up a run that was silent for a hundred times as long.
 const DefaultBeat = 10 * time.Minute
@@ -161,7 +161,7 @@ func (c *claim) write(ctx context.Context) error {
 		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
 	}
 	if err != nil {
-		return fmt.Errorf("say in the store that the backup is being made: %w", err)
+		return fmt.Errorf("record in the store that the backup is being made: %w", err)
 	}
 	c.tag, c.last = tag, c.now().Round(0)
 	return nil
@@ -256,23 +256,23 @@ var ErrNotRemoved = errors.New("it is not being removed")
 func (v Vault) TakeBack(ctx context.Context, id string) error {
 	text, tag, err := store.Read(ctx, v.Store, manifest.Name(id), manifest.MaxStone)
 	if err != nil {
-		return fmt.Errorf("take back backup %s: %w", id, err)
+		return fmt.Errorf("bring back backup %s: %w", id, err)
 	}
 	if !manifest.IsStone(text) {
-		return hint.With(fmt.Errorf("take back backup %s: %w", id, ErrNotRemoved), "plumb backup list shows it")
+		return hint.With(fmt.Errorf("bring back backup %s: %w", id, ErrNotRemoved), "plumb backup list shows it")
 	}
 	s, err := v.OpenStone(text, id)
 	if err != nil && !errors.Is(err, manifest.ErrStranger) { // it is the manifest in it that must be signed by somebody who is trusted
 		return err
 	}
 	if s.Going || s.Was == nil {
-		return fmt.Errorf("take back backup %s: %w, and its objects have begun to go", id, signed.ErrRemoved)
+		return fmt.Errorf("bring back backup %s: %w, and some of its objects are already removed", id, signed.ErrRemoved)
 	}
 	if _, _, err := v.Open(s.Was, id); err != nil {
-		return fmt.Errorf("take back backup %s: %w", id, err)
+		return fmt.Errorf("bring back backup %s: %w", id, err)
 	}
 	if _, err := store.Settle(ctx, v.Store, manifest.Name(id), s.Was, store.Put{Was: tag}); err != nil {
-		return fmt.Errorf("take back backup %s: %w", id, err)
+		return fmt.Errorf("bring back backup %s: %w", id, err)
 	}
 	return nil
 }

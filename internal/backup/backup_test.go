@@ -178,7 +178,7 @@ func TestStoreForgets(t *testing.T) {
 	w := newWorld(t)
 	good := w.Store
 	w.Store = forgetting{good}
-	if _, err := w.Run(t.Context(), command("seq 60000")); err == nil || !strings.Contains(err.Error(), "said that it kept") {
+	if _, err := w.Run(t.Context(), command("seq 60000")); err == nil || !strings.Contains(err.Error(), "reported that it kept") {
 		t.Error(err)
 	}
 	w.Store = good
@@ -208,7 +208,7 @@ func TestRefusals(t *testing.T) {
 	}
 	other := newWorld(t)
 	other.Store = plain
-	if _, err := other.Run(t.Context(), command("seq 10")); err == nil || !strings.Contains(err.Error(), "another host's") {
+	if _, err := other.Run(t.Context(), command("seq 10")); err == nil || !strings.Contains(err.Error(), "belongs to another host") {
 		t.Errorf("two hosts on one prefix: %v", err)
 	}
 	other.To = nil

@@ -134,7 +134,7 @@ func TestOtherStorages(t *testing.T) {
 		"/v0 is on lvm, whose snapshots cannot be sent": on("lvm"),
 		"/v0 is on xfs, whose snapshots cannot be sent": on("xfs", "xfs"),
 		"/v0 is on btrfs, and /v1 on zfs":               on("btrfs", "zfs"),
-		"it is not a whole point":                       on(),
+		"it is not a complete point":                    on(),
 	} {
 		_, err := Point(t.Context(), nil, nil, p, nil, Full{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -59,7 +59,7 @@ func TestBeginsForTheSame(t *testing.T) {
 		fresh bool
 	}{{[]string{"age1b", "age1a"}, false}, {[]string{" age1a "}, false}, {nil, false}, {[]string{"age1c"}, true}, {[]string{"age1a", "age1c"}, true}} {
 		base, whole, err := newest(t.Context(), "mysql:3306", []snapshot{one{}}, Full{In: []Vault{w.vault(t)}, For: c.of})
-		if err != nil || (base == nil) != c.fresh || c.fresh != strings.Contains(whole, res.ID+" cannot be built on: not all who are to open") {
+		if err != nil || (base == nil) != c.fresh || c.fresh != strings.Contains(whole, res.ID+" can be sent: not all recipients") {
 			t.Errorf("%q: %+v, %q, %v", c.of, base, whole, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestBeginsAtWhatIsWhole(t *testing.T) {
 	if err := w.Store.Delete(t.Context(), manifest.ChunkName(full.ID, 0, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if base, whole := begins(); base != nil || !strings.Contains(whole, next.ID+" cannot be built on: ") || !strings.Contains(whole, manifest.ChunkName(full.ID, 0, 3)) {
+	if base, whole := begins(); base != nil || !strings.Contains(whole, next.ID+" can be sent: ") || !strings.Contains(whole, manifest.ChunkName(full.ID, 0, 3)) {
 		t.Errorf("%+v, %q", base, whole)
 	}
 }
@@ -125,17 +125,17 @@ func TestChainIsSpent(t *testing.T) {
 		}
 	}
 	full := run("seq 60000", "10", nil)
-	begins(1, nil, "the chain that begins with backup "+full.ID+" has 1,")
+	begins(1, nil, "the chain that begins with backup "+full.ID+" has 1 backups,")
 	begins(2, full, "")
 	last := full
 	for i := range 2 { // each is two fifths of the full one
 		last = run("seq 25000", fmt.Sprint(20+i), last)
 		begins(0, last, "")
 	}
-	begins(3, nil, "the chain that begins with backup "+full.ID+" has 3,")
+	begins(3, nil, "the chain that begins with backup "+full.ID+" has 3 backups,")
 	begins(4, last, "")
 	run("seq 25000", "30", last)
-	begins(0, nil, "since the full backup "+full.ID+" is more than that itself")
+	begins(0, nil, "since the full backup "+full.ID+" are larger than the full backup")
 	again := run("seq 60000", "40", nil)
 	begins(0, again, "")
 }

@@ -37,7 +37,7 @@ func (b *Backup) claim(ctx context.Context, in store.Store) error {
 		if name, _, _ := strings.Cut(of, "+"); name == b.Sign.Name() {
 			what = "another host of this name, or this one before it lost its key: bring " + keyFile(b.Dir) + " back from a copy, or begin a new prefix"
 		}
-		return hint.With(fmt.Errorf("the prefix is another host's, as the object %q in it says: %s", owner, of), what)
+		return hint.With(fmt.Errorf("the prefix belongs to another host, according to its object %q: %s", owner, of), what)
 	}
 	return own.publish(ctx, in)
 }
@@ -65,8 +65,8 @@ func owned(ctx context.Context, in store.Store, says func() ([]byte, error)) ([]
 func conditional(ctx context.Context, in store.Store) error {
 	is, err := store.Conditional(ctx, in)
 	if err == nil && !is {
-		err = hint.With(errors.New("the store replaces an object although it was asked not to, so that two who write at once are not told apart"),
-			"use a store that keeps If-None-Match: Amazon S3, MinIO, VersityGW and Ceph do")
+		err = hint.With(errors.New("the store replaces an object although it was asked not to, so two hosts that write at once would overwrite each other"),
+			"use a store that honours If-None-Match: Amazon S3, MinIO, VersityGW and Ceph do")
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func signer(text []byte) string {
 	if n, is := errors.AsType[*note.UnverifiedNoteError](err); is && len(n.Note.UnverifiedSigs) > 0 {
 		return fmt.Sprintf("%s+%08x", n.Note.UnverifiedSigs[0].Name, n.Note.UnverifiedSigs[0].Hash)
 	}
-	return "of somebody who did not sign"
+	return "by somebody who did not sign"
 }
 
 // read reads a manifest of our own.

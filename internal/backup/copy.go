@@ -85,7 +85,7 @@ func pruned(done []Copied, id string) bool {
 func (c Copying) claim(ctx context.Context) error {
 	text, _, err := c.From.Store.Get(ctx, owner, make([]byte, 4096))
 	if err != nil {
-		return fmt.Errorf("look whose backups those in %s are: %w", c.From.Store.URL(), err)
+		return fmt.Errorf("find out whose backups are in %s: %w", c.From.Store.URL(), err)
 	}
 	there, err := owned(ctx, c.To, func() ([]byte, error) { return text, nil })
 	if err != nil {
@@ -100,7 +100,7 @@ func (c Copying) claim(ctx context.Context) error {
 		return err
 	}
 	if a, b := signer(text), signer(there); !kin(append(known, all...), a, b) {
-		return hint.With(fmt.Errorf("its prefix is another host's: %s, and not %s", b, a), "give each host a prefix of its own")
+		return hint.With(fmt.Errorf("its prefix belongs to another host: %s, not %s", b, a), "give each host a prefix of its own")
 	}
 	// What somebody else put there, such as the thief of a key that was given up, does not come along.
 	all = slices.DeleteFunc(all, func(s succession) bool { return !c.From.believes(s.new) })
@@ -129,7 +129,7 @@ func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 			done.There = true
 			return done, nil
 		}
-		err = hint.With(err, "copy it under another prefix; a prune of the target makes this place free again 30 days after it has removed what was there")
+		err = hint.With(err, "copy it under another prefix; this one can be used again 30 days after a prune of the target has removed its contents")
 	}
 	return done, err
 }

@@ -176,7 +176,7 @@ func TestCopyOfWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.To = stranger.Store
-	if _, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); err == nil || !strings.Contains(err.Error(), "another host's") {
+	if _, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); err == nil || !strings.Contains(err.Error(), "belongs to another host") {
 		t.Errorf("another host's prefix: %v", err)
 	}
 }
@@ -202,7 +202,7 @@ func TestGivenUpBesideAnotherHosts(t *testing.T) {
 	}
 	w.Store = good
 	res, err := w.Run(t.Context(), command("seq 60000"))
-	if err != nil || res.GoesOn || len(res.Lost) != 1 || !strings.Contains(res.Lost[0].Err.Error(), "another host's") {
+	if err != nil || res.GoesOn || len(res.Lost) != 1 || !strings.Contains(res.Lost[0].Err.Error(), "belongs to another host") {
 		t.Errorf("%+v, %v", res.Lost, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(theirs.at, "backups/*")); err != nil || len(left) != 1 {

@@ -27,8 +27,8 @@ func Fits(ctx context.Context, h host.Reader, dir string, bytes int64) error {
 		return err
 	}
 	if free := int64(room.AvailBytes); free < bytes {
-		return hint.With(fmt.Errorf("%s are free in %s, and what is restored can take %s", units.Bytes(free), dir, units.Bytes(bytes)),
-			"make room, or name a directory with more; where the filesystem compresses nothing is refused for its size")
+		return hint.With(fmt.Errorf("%s are free in %s, but the restored data can take %s", units.Bytes(free), dir, units.Bytes(bytes)),
+			"make room, or name a directory with more; on a filesystem that compresses, this is not checked")
 	}
 	return nil
 }

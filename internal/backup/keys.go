@@ -68,7 +68,7 @@ func parseKey(text []byte) (k key, err error) {
 		k.past = append(k.past, s)
 	}
 	if err != nil || len(lines) < 2 { // what is wrong would show the key
-		return key{}, hint.With(errors.New("it is damaged"), "bring it back from a copy; a new key is not trusted by those who restore")
+		return key{}, hint.With(errors.New("it is damaged"), "restore it from a copy; those who restore backups do not trust a new key")
 	}
 	return k, nil
 }
@@ -165,10 +165,10 @@ func Recipients(lines ...string) ([]age.Recipient, error) {
 		return nil, hint.With(fmt.Errorf("read the recipients: %w", err), "age-keygen makes a key, and prints its recipient: age1…; keep the key elsewhere than on this machine")
 	}
 	if len(all) > mostRecipients {
-		return nil, hint.With(fmt.Errorf("%d recipients are named, and age does not open what was made for more than %d", len(all), mostRecipients), "name fewer: several people can share one key")
+		return nil, hint.With(fmt.Errorf("%d recipients are given, but age cannot open a file made for more than %d", len(all), mostRecipients), "give fewer: several people can share one key")
 	}
 	if _, err := age.Encrypt(io.Discard, all...); err != nil {
-		return nil, hint.With(fmt.Errorf("make something that all recipients can open: %w", err), "age does not mix recipients of post-quantum keys (age1pq1…) with others: name only one sort")
+		return nil, hint.With(fmt.Errorf("encrypt for all recipients: %w", err), "age cannot mix recipients of post-quantum keys (age1pq1…) with others: use only one kind")
 	}
 	return all, nil
 }
@@ -206,7 +206,7 @@ func OwnKeys(ctx context.Context, d host.Doer, dir string) ([]note.Verifier, err
 func Signs(ctx context.Context, d host.Doer, dir string, sign note.Signer) error {
 	own, err := ownKey(ctx, d, dir)
 	if err == nil && keyName(own.sign) != keyName(sign) {
-		err = hint.With(fmt.Errorf("this host has another signing key (%s) than when this began (%s), and what the old one signs now is not believed", keyName(own.sign), keyName(sign)),
+		err = hint.With(fmt.Errorf("the signing key of this host is now %s, and was %s when this began: what the old one signs now is not trusted", keyName(own.sign), keyName(sign)),
 			"restart it: systemctl restart plumb-archive-NAME")
 	}
 	return err
@@ -217,7 +217,7 @@ func Signs(ctx context.Context, d host.Doer, dir string, sign note.Signer) error
 func Ours(ctx context.Context, d host.Doer, dir string, in store.Store) (bool, error) {
 	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
 	if err != nil {
-		return false, fmt.Errorf("look whose backups those in %s are: %w", in.URL(), err)
+		return false, fmt.Errorf("find out whose backups are in %s: %w", in.URL(), err)
 	}
 	own, err := ownKey(ctx, d, dir)
 	if errors.Is(err, fs.ErrNotExist) { // a host without a key has none

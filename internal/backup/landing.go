@@ -85,7 +85,7 @@ func NewDirectory(ctx context.Context, h host.Reader, dir string) (string, error
 	}
 	real := path.Join(parent, path.Base(dir))
 	if !inventory.Missing(ctx, h, real) {
-		return "", hint.With(fmt.Errorf("%s is there", dir), "name a directory that is not there yet: nothing is replaced")
+		return "", hint.With(fmt.Errorf("%s is there", dir), "name a directory that does not exist yet: nothing is replaced")
 	}
 	return real, nil
 }
@@ -213,7 +213,7 @@ func (l *landing) receive(ctx context.Context, m manifest.Manifest, name, dir, a
 	is = btrfs.ParseShow(out)
 	beside, err := l.Do.Glob(ctx, path.Join(host.Verbatim(dir), "*"))
 	if err == nil && len(beside) != 1 { // a link led there
-		err = fmt.Errorf("the stream made something beside its subvolume: %q", beside)
+		err = fmt.Errorf("the stream made something outside its subvolume: %q", beside)
 	}
 	if err != nil {
 		return is, err

@@ -11,7 +11,7 @@ import (
 )
 
 // errLate is the error of an object that is another than this run has sent.
-var errLate = errors.New("what a run that was killed had on its way arrived after what this one sent")
+var errLate = errors.New("an object that a killed run was still sending arrived after this run's")
 
 // settled reads back the objects that an earlier run may have been sending when it was killed. A store can accept such an object
 // late, and put it in place of the one that this run has sent since: that has the same size, but was encrypted anew. Objects whose

@@ -110,12 +110,12 @@ func facts(p protect.Point) map[string]string {
 // snapshots gives those of a point, each once.
 func snapshots(ctx context.Context, d host.Reader, tops Tops, p protect.Point) (all []snapshot, err error) {
 	if p.State != protect.Taken || len(p.Members) == 0 {
-		return nil, errors.New("it is not a whole point")
+		return nil, errors.New("it is not a complete point")
 	}
 	members := p.Snapshots()
 	for _, m := range members {
 		if m.Storage != members[0].Storage {
-			return nil, hint.With(fmt.Errorf("%s is on %s, and %s on %s", members[0].Name, members[0].Storage, m.Name, m.Storage), "points on one kind of storage are sent; of others back up what a command gives: --command 'mariadb-backup --backup --stream=mbstream'")
+			return nil, hint.With(fmt.Errorf("%s is on %s, and %s on %s", members[0].Name, members[0].Storage, m.Name, m.Storage), "only points on one kind of storage can be sent; otherwise back up the output of a command: --command 'mariadb-backup --backup --stream=mbstream'")
 		}
 	}
 	switch members[0].Storage {
@@ -125,7 +125,7 @@ func snapshots(ctx context.Context, d host.Reader, tops Tops, p protect.Point) (
 		return subvolumesOf(ctx, d, tops, members)
 	}
 	return nil, hint.With(fmt.Errorf("%s is on %s, whose snapshots cannot be sent", members[0].Name, members[0].Storage),
-		"points on ZFS and btrfs are sent; of other storages back up what a command gives: --command 'mariadb-backup --backup --stream=mbstream', or --command 'pg_basebackup -D - -Ft -X fetch'")
+		"only points on ZFS and btrfs can be sent; otherwise back up the output of a command: --command 'mariadb-backup --backup --stream=mbstream', or --command 'pg_basebackup -D - -Ft -X fetch'")
 }
 
 // newest finds the backup to build on. nil: it is a full backup, and whole says why if the server has backups already.
@@ -155,7 +155,7 @@ func newest(ctx context.Context, server string, all []snapshot, full Full) (base
 			return &f.Manifest, "", nil
 		}
 		if whole == "" { // of the newest
-			whole = fmt.Sprintf("backup %s cannot be built on: %s", f.ID, why)
+			whole = fmt.Sprintf("no increment to backup %s can be sent: %s", f.ID, why)
 		}
 	}
 	return nil, whole, nil
@@ -167,7 +167,7 @@ func (full Full) unfit(ctx context.Context, m manifest.Manifest, all []snapshot)
 		return nil, "this host no longer has all of its snapshots, or they are this point's own", nil
 	}
 	if had := strings.Fields(m.Facts[recipients]); len(had) > 0 && slices.ContainsFunc(marks(full.For), func(one string) bool { return !slices.Contains(had, one) }) {
-		return nil, "not all who are to open the new one can open it", nil
+		return nil, "not all recipients of the new backup can open it", nil
 	}
 	chain, err = full.In[0].sound(ctx, m)
 	switch {
@@ -190,9 +190,9 @@ func (full Full) spent(chain []manifest.Manifest) string {
 	}
 	switch {
 	case len(chain) >= full.After:
-		return fmt.Sprintf("the chain that begins with backup %s has %d, and that is the most", chain[0].ID, len(chain))
+		return fmt.Sprintf("the chain that begins with backup %s has %d backups, which is the maximum", chain[0].ID, len(chain))
 	case changed > chain[0].Bytes():
-		return fmt.Sprintf("what changed since the full backup %s is more than that itself", chain[0].ID)
+		return fmt.Sprintf("the changes since the full backup %s are larger than the full backup", chain[0].ID)
 	}
 	return ""
 }

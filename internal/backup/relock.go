@@ -82,7 +82,7 @@ func (b *Backup) short(ctx context.Context, in store.Store) {
 		return
 	}
 	if keeps := manifest.OpenLease(text).Keeps; b.Lock < keeps {
-		b.warn("the lock is short", fmt.Errorf("the last prune of %s keeps backups for %s, and --lock-days locks this one for %s: after that anybody with the login can remove it",
+		b.warn("the lock is short", fmt.Errorf("the last prune of %s keeps backups for %s, but --lock-days locks this one only for %s: after that anybody with the login can remove it",
 			in.URL(), units.Age(int64(keeps.Seconds())), units.Age(int64(b.Lock.Seconds()))))
 	}
 }

@@ -118,7 +118,7 @@ func TestShortLock(t *testing.T) {
 		if _, err := w.Run(t.Context(), command("echo "+name)); err != nil {
 			t.Fatal(err)
 		}
-		if (len(told) == 1) != c.told || c.told && !strings.Contains(told[0], "keeps backups for 360 days, and --lock-days locks this one for 7 days") {
+		if (len(told) == 1) != c.told || c.told && !strings.Contains(told[0], "keeps backups for 360 days, but --lock-days locks this one only for 7 days") {
 			t.Errorf("%s: told %q", name, told)
 		}
 	}

@@ -137,9 +137,9 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 	const help = "name another dataset to restore to: nothing is replaced"
 	switch {
 	case len(snapshots) == all: // it has none of the chain
-		return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", dataset), help)
+		return hint.With(fmt.Errorf("%s already exists, and has nothing of this backup", dataset), help)
 	case len(snapshots) > 0:
-		return hint.With(fmt.Errorf("%s is there already, and was not restored from this backup alone: it has %s", dataset, slices.Min(slices.Collect(maps.Values(snapshots)))), help)
+		return hint.With(fmt.Errorf("%s already exists, and was not restored from this backup alone: it has %s", dataset, slices.Min(slices.Collect(maps.Values(snapshots)))), help)
 	}
 	out, err := r.Do.Output(ctx, zfs.Properties(dataset)...)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 	properties := zfs.ParseProperties(out)
 	mounted := slices.ContainsFunc(properties, func(p zfs.Property) bool { return p.Name == "mounted" && p.Value == "yes" })
 	if mounted && !zfs.IsFuse(properties) { // which mounts what it receives
-		return hint.With(fmt.Errorf("%s is there already, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")
+		return hint.With(fmt.Errorf("%s already exists, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")
 	}
 	return nil
 }
@@ -333,7 +333,7 @@ func (r Restore) feed(ctx context.Context, argv []string, write func(ctx context
 	return relay.Run(ctx, write, func(in io.Reader) error {
 		flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: in, Progress: quiet})
 		if err == nil && flow.Unread {
-			err = errors.New("it ended before it had read all")
+			err = errors.New("it ended before it had read everything")
 		}
 		return err
 	})

@@ -32,7 +32,7 @@ func TestCommandEndsBeforeTheStoreAnswers(t *testing.T) {
 	w.Store = mute{w.Store}
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
-	for line, want := range map[string]string{"echo no room >&2; exit 3": "no room", "true": "it ended before it had read all"} {
+	for line, want := range map[string]string{"echo no room >&2; exit 3": "no room", "true": "it ended before it had read everything"} {
 		err := Restore{Vault: w.vault(t), Do: w.Do, Keys: []age.Identity{w.key}}.Command(ctx, res.Manifest, 0, line)
 		if err == nil || !strings.Contains(err.Error(), want) || ctx.Err() != nil {
 			t.Errorf("%s: %v, %v", line, err, ctx.Err())

@@ -64,11 +64,11 @@ func openSuccession(text []byte) (s succession, err error) {
 	_, err = note.Open(text, note.VerifierList())
 	unread, is := errors.AsType[*note.UnverifiedNoteError](err)
 	if !is {
-		return s, fmt.Errorf("read who signs after whom: %w", errors.Join(err, errors.New("nobody signed it")))
+		return s, fmt.Errorf("read the changes of signing keys:  %w", errors.Join(err, errors.New("nobody signed it")))
 	}
 	lines := strings.Split(strings.TrimSuffix(unread.Note.Text, "\n"), "\n")
 	if len(lines) != 4 || lines[0] != successionHead {
-		return s, errors.New("read who signs after whom: it says something else")
+		return s, errors.New("read the changes of signing keys:  it says something else")
 	}
 	s.note, s.public = text, lines[2]
 	if s.old, err = note.NewVerifier(lines[1]); err == nil {
@@ -78,11 +78,11 @@ func openSuccession(text []byte) (s succession, err error) {
 		s.at, err = time.Parse(time.RFC3339, lines[3])
 	}
 	if err != nil {
-		return s, fmt.Errorf("read who signs after whom: %w", err)
+		return s, fmt.Errorf("read the changes of signing keys:  %w", err)
 	}
 	for _, by := range []note.Verifier{s.old, s.new} {
 		if _, err := note.Open(text, note.VerifierList(by)); err != nil {
-			return s, fmt.Errorf("read who signs after whom: %s did not sign it: %w", keyName(by), err)
+			return s, fmt.Errorf("read the changes of signing keys:  %s did not sign it: %w", keyName(by), err)
 		}
 	}
 	return s, nil
@@ -137,7 +137,7 @@ func (k key) publish(ctx context.Context, in store.Store) error {
 	for _, s := range k.past {
 		_, err := in.Put(ctx, fmt.Sprintf("%s%08x-%08x", successions, s.old.KeyHash(), s.new.KeyHash()), s.note, store.Put{New: true})
 		if err != nil && !errors.Is(err, store.ErrExists) {
-			return fmt.Errorf("say who signs now: %w", err)
+			return fmt.Errorf("record the new signing key: %w", err)
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func (v Vault) successions(ctx context.Context) (all []succession, err error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("look who signs the backups of %s: %w", v.Store.URL(), err)
+		return nil, fmt.Errorf("find out who signs the backups of %s: %w", v.Store.URL(), err)
 	}
 	for _, n := range names {
 		text, _, err := v.Store.Get(ctx, n, make([]byte, 4096))
@@ -176,7 +176,7 @@ func (v Vault) successions(ctx context.Context) (all []succession, err error) {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrTooLarge):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("look who signs the backups of %s: %w", v.Store.URL(), err)
+			return nil, fmt.Errorf("find out who signs the backups of %s: %w", v.Store.URL(), err)
 		}
 		if s, err := openSuccession(text); err == nil {
 			all = append(all, s)
@@ -210,8 +210,8 @@ func next(all []succession, k note.Verifier, known []note.Verifier) (s successio
 	case len(after) == 1:
 		return after[0], true, nil
 	}
-	return s, false, hint.With(fmt.Errorf("the key %s names two others that sign after it, and one may be a thief's: %s and %s", keyName(k), after[0].public, after[1].public),
-		"name the right one too, with --trust: plumb backup sheet prints it on the host")
+	return s, false, hint.With(fmt.Errorf("the key %s names two successors, and one of them may be a thief's: %s and %s", keyName(k), after[0].public, after[1].public),
+		"give the right one too, with --trust: plumb backup sheet prints it on the host")
 }
 
 // before gives the keys, and all keys that one of them has replaced.

@@ -268,7 +268,7 @@ func TestThiefWritesAnEarlierTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Get(t.Context(), m.ID); err == nil || !strings.Contains(err.Error(), "was given up at") || hint.Of(err) == "" {
+	if _, err := v.Get(t.Context(), m.ID); err == nil || !strings.Contains(err.Error(), "was retired at") || hint.Of(err) == "" {
 		t.Errorf("%v", err)
 	}
 	for _, of := range []manifest.Manifest{first.Manifest, second.Manifest} {

@@ -248,7 +248,7 @@ func (b *Backup) produce(ctx context.Context, source Source, w io.Writer) error 
 	// Nothing goes out of it while the store is not there: that is waited for as long as it may last.
 	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: quiet})
 	if err == nil && flow.Out == 0 {
-		err = hint.With(errors.New("it gave nothing"), "look at the command: an empty backup is refused, because it is probably a mistake")
+		err = hint.With(errors.New("it gave nothing"), "check the command: an empty backup is refused, because it is probably a mistake")
 	}
 	if err == nil && source.Sieve != nil {
 		err = source.Sieve.Close()

@@ -66,7 +66,7 @@ const (
 )
 
 // errLess is why a store does not get a backup that an earlier run began.
-var errLess = errors.New("an earlier run of this backup went on without it, and does not send again what it sent since")
+var errLess = errors.New("an earlier run of this backup continued without it, and does not send again what it has sent since")
 
 // begin resumes the backup that an earlier run of the job began, or begins one. Only one process at a time works on a job.
 func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *running, goesOn bool, end func(), err error) {
@@ -77,7 +77,7 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 		return nil, false, nil, host.HeldBy(err, fmt.Sprintf("another Plumb is backing %s up to %s", Told(job), b.where()), "wait until it has ended")
 	}
 	if err := b.forget(ctx); err != nil {
-		b.warn("remove what is written down of killed runs", err)
+		b.warn("remove the records of killed runs", err)
 	}
 	r = &running{b: b, to: to, file: file, sent: map[place]stream.Sent{}, less: map[string]bool{}}
 	goesOn, err = r.read(ctx)
@@ -175,7 +175,7 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	if err != nil {
 		return err
 	}
-	r.b.warn("the backup is made all the same", r.twin)
+	r.b.warn("the backup is made anyway", r.twin)
 	r.to, r.log, r.sent, r.less = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}
 	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: dice.Hex(32), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
@@ -202,7 +202,7 @@ func (r *running) append(ctx context.Context, kind string, body any) error {
 	}
 	if err := r.b.Do.Append(ctx, r.file, text); err != nil {
 		r.log.Drop()
-		return r.full(ctx, fmt.Errorf("write down what was sent: %w", err))
+		return r.full(ctx, fmt.Errorf("record what was sent: %w", err))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (r *running) full(ctx context.Context, err error) error {
 		return errors.Join(err, bad)
 	}
 	r.mute = true
-	r.b.warn("this backup cannot be gone on with if it is killed", err)
+	r.b.warn("this backup cannot be continued if it is killed", err)
 	return nil
 }
 

@@ -93,7 +93,7 @@ func parseSheet(text []byte) (s Sheet, err error) {
 		return Sheet{}, err
 	}
 	if s.URL == "" || s.Public == "" || len(s.Recipients) == 0 {
-		return Sheet{}, errors.New("it is not whole")
+		return Sheet{}, errors.New("it is incomplete")
 	}
 	return s, nil
 }

@@ -71,7 +71,7 @@ func (b *Backup) begins(ctx context.Context, id string, there map[string]store.S
 		more = ", and " + units.Count(len(others)-1, "other")
 	}
 	twin = hint.With(fmt.Errorf("backup %s%s, signed as %s, is not of this machine: %w", last.ID, more, last.Host, ErrTwin),
-		"on the copy move "+b.Dir+" away, so that it makes a key of its own, and give it a prefix of its own; if this machine was only put back to an earlier state, nothing is to be done: each backup is told once")
+		"on the copy move "+b.Dir+" away, so that it makes a key of its own, and give it a prefix of its own; if this machine was only reset to an earlier state, nothing needs to be done: each backup is reported once")
 	return twin, err
 }
 

@@ -180,7 +180,7 @@ func (v Vault) latest(all []Found, server string) (manifest.Manifest, error) {
 		v.doubt(all, newest)
 		return newest.Manifest, nil
 	case doubt != nil && !believed:
-		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
+		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is trusted: %w", v.Store.URL(), doubt)
 	case v.Bases != nil && len(all) > 0:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no base backup%s", v.Store.URL(), ofServer(server)), "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command")
 	}
@@ -231,7 +231,7 @@ func (v Vault) newest(all []Found, now time.Time) Found {
 }
 
 // errToCome is why a backup is not taken for the newest that is that by name.
-var errToCome = errors.New("its name is of a time that is still to come: a clock was wrong when it was made, or is now")
+var errToCome = errors.New("its name has a time in the future: a clock was wrong when it was made, or is wrong now")
 
 // doubt tells of those that are newer than one, and not believed: without them it would be taken for the newest.
 func (v Vault) doubt(all []Found, than Found) {
@@ -254,7 +254,7 @@ func (v Vault) hidden(ctx context.Context, all []Found, than string) {
 			continue // gone just now, or taken back
 		}
 		if _, err := v.OpenStone(text, f.ID); err != nil {
-			f.Err = fmt.Errorf("in the place of its manifest is said that it was pruned: %w", err)
+			f.Err = fmt.Errorf("its manifest was replaced by a note that it was pruned: %w", err)
 			v.Doubt(f)
 		}
 	}
@@ -272,7 +272,7 @@ func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.M
 			return all, nil
 		}
 		if seen[base] {
-			return nil, fmt.Errorf("the backups up to %s need each other in a circle", m.ID)
+			return nil, fmt.Errorf("the backups up to %s depend on each other in a circle", m.ID)
 		}
 		seen[base] = true
 		before, err := v.Get(ctx, base)

@@ -68,9 +68,9 @@ func (f *Fact) EffectOn(t *stack.Thing) Effect {
 func (s Standing) Say(version string) string {
 	switch {
 	case s.Older:
-		return "version " + version + " is older than " + s.Known.From.String() + ", the first that Plumb knows: a rule is judged only where it speaks of such versions"
+		return "version " + version + " is older than " + s.Known.From.String() + ", the first that Plumb knows: only rules that cover such versions are judged"
 	case s.Newer:
-		return "version " + version + " is newer than " + s.Known.To.String() + ", the last that Plumb knows: what has changed since is not known"
+		return "version " + version + " is newer than " + s.Known.To.String() + ", the last that Plumb knows: later changes are not known"
 	}
 	return ""
 }

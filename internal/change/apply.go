@@ -128,7 +128,7 @@ func (k *Executor) proven(ctx context.Context, c *Change, out *Outcome, o ApplyO
 			break
 		}
 	}
-	return fmt.Errorf("what was done is not well: %w", err)
+	return fmt.Errorf("the check of the result failed: %w", err)
 }
 
 func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o ApplyOptions) error {
@@ -144,7 +144,7 @@ func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o
 			return err
 		}
 		if got != "" {
-			s.Got = append(s.Got, fmt.Sprintf("%s took %s in place of %s", a.Place(), got, a.Switch.After))
+			s.Got = append(s.Got, fmt.Sprintf("%s took %s instead of %s", a.Place(), got, a.Switch.After))
 		}
 		if o.Doing != nil {
 			o.Doing(i, a, true)

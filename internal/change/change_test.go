@@ -181,7 +181,7 @@ func TestGuard(t *testing.T) {
 	d := m.prepare(to("c", 9))
 	m.write("/proc/meminfo", "MemAvailable: 1000 kB\n")
 	out, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{})
-	if err == nil || !strings.Contains(err.Error(), " must be left") || out.Steps[0].Done || m.state() != was {
+	if err == nil || !strings.Contains(err.Error(), " must stay free") || out.Steps[0].Done || m.state() != was {
 		t.Errorf("%+v, %v, %q", out, err, m.state())
 	}
 }

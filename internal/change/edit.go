@@ -120,7 +120,7 @@ func (e *Edit) elsewhere(ctx context.Context, k *Executor, p *Recorded) (*Drift,
 	if err != nil || why == "" {
 		return nil, err
 	}
-	return &Drift{Place: e.place(), Want: e.Value, Found: "not to be seen: " + why + "; is its filesystem mounted?"}, nil
+	return &Drift{Place: e.place(), Want: e.Value, Found: "cannot be read: " + why + "; is its filesystem mounted?"}, nil
 }
 
 // hidden says why a file that is not there may be there all the same; in is who its directory was.
@@ -175,7 +175,7 @@ func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 		return err
 	}
 	if err := e.reread(ctx, k); err != nil {
-		return waiting(ctx, e.Apply.Target, fmt.Errorf("%s is as it was; have it read again: %w", e.File, err))
+		return waiting(ctx, e.Apply.Target, fmt.Errorf("%s is as it was, but could not be reloaded: %w", e.File, err))
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (e *Edit) forced(m Made, text []byte) (after []byte, err error) {
 	case m.Value != nil:
 		return edit.Set(e.Form, text, e.Key, *m.Value)
 	case !m.Unset:
-		return nil, fmt.Errorf("%s was changed, and what it said before is not known: %w", e.File, edit.ErrDrifted)
+		return nil, fmt.Errorf("%s was changed, and what it contained before is not known: %w", e.File, edit.ErrDrifted)
 	}
 	if after, err = edit.Unset(e.Form, text, e.Key); err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (e *Edit) back(*Recorded) []Op {
 // blank is what a new file begins with: the comment, and the group that its
 // values stand in, which must not go with the first of them.
 func (e *Edit) blank() string {
-	text := "# Written by plumb fix; plumb undo takes it back.\n"
+	text := "# Written by plumb fix; plumb undo reverts it.\n"
 	if e.Note != "" {
 		text += "# " + e.Note + "\n"
 	}

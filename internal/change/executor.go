@@ -72,9 +72,9 @@ func (k *Executor) unwritten(err error) error {
 	err = fmt.Errorf("keep the journal: %w", err)
 	switch {
 	case tree.Full(err):
-		return hint.With(err, "make space there and run it again: Plumb does nothing that it cannot record")
+		return hint.With(err, "make space there and run it again: Plumb changes nothing that it cannot record")
 	case tree.ReadOnly(err):
-		return hint.With(err, "mount its filesystem read-write and run it again: Plumb does nothing that it cannot record; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
+		return hint.With(err, "mount its filesystem read-write and run it again: Plumb changes nothing that it cannot record; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
 	}
 	return err
 }
@@ -123,8 +123,8 @@ func (k *Executor) read(ctx context.Context, number int, file string) (*Change, 
 
 // What a person can do about a journal that cannot be read.
 const (
-	damageHint = "nothing of it was touched; the file can be read by people: what it says was done can be undone by hand, and then the file moved away"
-	newerHint  = "nothing of it was touched; the Plumb that wrote it, or a later one, can undo it"
+	damageHint = "nothing was touched; the file is readable text: undo by hand what it says was done, and then move the file away"
+	newerHint  = "nothing was touched; the Plumb that wrote it, or a later one, can undo it"
 )
 
 // begin opens the journal of a new change.
@@ -184,11 +184,11 @@ func (k *Executor) Confirm(ctx context.Context, number int) (*Change, error) {
 		switch {
 		case number != 0 && c.Number != number || c.Try.IsZero() || number == 0 && (c.Confirmed || !c.Open() || c.Loan != ""):
 		case c.Loan != "":
-			return c, &Refusal{Why: fmt.Sprintf("change %d is a loan, which cannot be kept", c.Number), What: "plumb fix --set sets a value that stays"}
+			return c, &Refusal{Why: fmt.Sprintf("change %d is temporary, and cannot be kept", c.Number), What: "plumb fix --set sets a value permanently"}
 		case c.Confirmed:
-			return c, &Refusal{Why: fmt.Sprintf("change %d is confirmed already", c.Number)}
+			return c, &Refusal{Why: fmt.Sprintf("change %d is already confirmed", c.Number)}
 		case !c.Open():
-			return c, &Refusal{Why: fmt.Sprintf("change %d is undone already", c.Number), What: "plumb fix makes it again"}
+			return c, &Refusal{Why: fmt.Sprintf("change %d is already undone", c.Number), What: "plumb fix makes it again"}
 		default:
 			return c, k.note(ctx, c, kindConfirmed, struct{}{})
 		}

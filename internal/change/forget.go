@@ -6,7 +6,7 @@ import (
 )
 
 // unseen is written down of an act that is forgotten.
-const unseen = "forgotten: what it is now was not looked at"
+const unseen = "forgotten: its present state was not read"
 
 // Forget closes a change that can never be undone completely, because a server is gone for good or a disk is dead. It reads
 // and writes only the journal. What is in force stays so; the journal then says that this is not known. each is called for
@@ -17,7 +17,7 @@ func (k *Executor) Forget(ctx context.Context, number int, each func(*Change, Re
 		case !c.Open():
 			return Refuse("plumb history lists what is", "nothing of change %d is in force", number)
 		case !c.Try.IsZero() && !c.Confirmed && !c.Overdue(k.Now()): // who undoes it then would still restart its servers
-			return Refuse(fmt.Sprintf("plumb undo %d takes it back now; it can be forgotten once its time is over", number),
+			return Refuse(fmt.Sprintf("plumb undo %d reverts it now; it can be forgotten once its time is over", number),
 				"change %d is on trial until %s", number, c.Try.UTC().Format("15:04:05 UTC"))
 		}
 		for i := len(c.Acts) - 1; i >= 0; i-- {

@@ -24,7 +24,7 @@ func given(at string, bare bool) []Act {
 	return []Act{{Make: &Make{Thing: Thing{Path: at}, Directory: &Dir{Perm: 0o755, UID: -1, GID: -1}}}, {Switch: s}}
 }
 
-// Of a directory that is not there any more nothing is left to take back: the undo ends.
+// Of a directory that no longer exists nothing is left to take back: the undo ends.
 func TestWhatIsGoneIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, o := range []UndoOptions{{}, {Keep: true}, {Force: true}} {

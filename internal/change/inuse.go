@@ -42,7 +42,7 @@ func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {
 	case by != "":
 		return &Refusal{Why: dir + " is in use by " + by, What: "stop that first"}
 	case unseen != "" && sure:
-		return &Refusal{Why: fmt.Sprintf("whether %s is in use cannot be seen: %s may not be looked at", dir, unseen), What: "run plumb as root, and outside of a container"}
+		return &Refusal{Why: fmt.Sprintf("whether %s is in use cannot be seen: %s cannot be read", dir, unseen), What: "run plumb as root, and outside of a container"}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func TestAStepOfWhichSomethingIsLeftIsNotTakenBack(t *testing.T) {
 			Do: []Op{{Argv: []string{"sh", "-ec", `: >"$1/theirs"; ` + then + ` >"$1/next"`, "sh", dir}}}, Undo: []Op{{Argv: []string{"rm", "-f", dir + "/next"}}}}}
 		steps := []Prepared{{Step: Step{Knob: knob("a")}, Recipe: Recipe{Acts: []Act{unseenFrom(dir), next}}}}
 		out, err := k.Apply(t.Context(), Draft{Steps: steps}, ApplyOptions{Proof: func(_ context.Context) error { return errors.New("not well") }})
-		if err == nil || !strings.HasPrefix(out.Steps[0].Back, "taken back, but for what was changed since by somebody: made was left as empty and is not: it holds theirs") {
+		if err == nil || !strings.HasPrefix(out.Steps[0].Back, "taken back, except for what was changed since by somebody: made was left as empty and is not: it holds theirs") {
 			t.Errorf("%s: %v, %q", fails, err, out.Steps[0].Back)
 		}
 	}

@@ -82,7 +82,7 @@ func (m *Make) found(ctx context.Context, k *Executor) (Made, bool, error) {
 
 // taken refuses a name that is in use.
 func taken(place string) error {
-	return &Refusal{Why: place + " is there already, and what was there before is not Plumb's to take back", What: "choose another name, or remove it first"}
+	return &Refusal{Why: place + " already exists, and Plumb cannot undo what it did not make", What: "choose another name, or remove it first"}
 }
 
 func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (string, error) {
@@ -100,7 +100,7 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 			return "", err
 		}
 		if ours, id, err = m.ours(ctx, k.Doer, p); err == nil && !ours {
-			err = fmt.Errorf("%s was to be made, and is %s", m.place(), id)
+			err = fmt.Errorf("%s was to be made, but is %s", m.place(), id)
 		}
 		if err != nil {
 			return "", err
@@ -112,7 +112,7 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 			return "", err
 		}
 		if m.Moved != nil && state != m.Moved.State {
-			return "", fmt.Errorf("%s was to be %s, and is %s", m.place(), m.Moved.State, state)
+			return "", fmt.Errorf("%s was to be %s, but is %s", m.place(), m.Moved.State, state)
 		}
 	}
 	return "", k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state})
@@ -174,7 +174,7 @@ func (k *Executor) ended(ctx context.Context, p *Recorded) error {
 	return await.Until(ctx, goneWithin, func() (bool, error) {
 		by, err := processes.Running(ctx, k.Doer, commands...)
 		if by != "" {
-			err = hint.With(fmt.Errorf("%s, which is to make %s, has not ended", by, m.place()), "run it again once that has ended; a command that waits in the kernel for a disk ends with a restart of the machine at the latest")
+			err = hint.With(fmt.Errorf("%s, which makes %s, has not ended yet", by, m.place()), "run it again once that has ended; a command that waits in the kernel for a disk ends when the machine is restarted, at the latest")
 		}
 		return by == "", err
 	})
@@ -261,7 +261,7 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		return err == nil, err
 	})
 	if err != nil {
-		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), fmt.Sprintf("undo it again once nothing is in the way; plumb undo %d --forget leaves what is left as it is", c.Number))
+		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), fmt.Sprintf("undo it again once nothing is in the way; plumb undo %d --forget leaves the rest as it is", c.Number))
 	}
 	return err
 }
@@ -297,7 +297,7 @@ func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 	}
 	id, err = m.identity(ctx, k.Doer)
 	if err == nil && id != None {
-		err = fmt.Errorf("%s was to be removed, and is %s", m.place(), id)
+		err = fmt.Errorf("%s was to be removed, but is %s", m.place(), id)
 	}
 	return true, err
 }

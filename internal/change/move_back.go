@@ -63,7 +63,7 @@ func (c *Change) movedOn(discard bool) error {
 func (o *Move) inPlace(want string) error {
 	now, err := identities(o.Pairs, func(p Pair) string { return p.At })
 	if err == nil && now != want || errors.Is(err, fs.ErrNotExist) {
-		err = Refuse("mount it there again, and undo", "what is mounted in the places of the data is not what was there")
+		err = Refuse("mount it there again, and undo", "the filesystems mounted where the data were are not the ones from before")
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (p Pair) holds() error {
 		return err
 	}
 	return Refuse("move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them",
-		"%s, where the data were moved to, is empty: somebody has moved them on, and %s would be made like it", p.At, p.Old)
+		"%s, where the data were moved to, is empty: somebody has moved them, and an undo would empty %s too", p.At, p.Old)
 }
 
 // take copies back what was written in the new places, while they are in place and whole. Only then is the server
@@ -106,7 +106,7 @@ func (m *moving) take(ctx context.Context) error {
 // until it has ended, so that nobody can lose the rest.
 func (m *moving) bring(ctx context.Context, old, place func(int, Pair) string) error {
 	if m.lost() && m.p.returning {
-		return &Refusal{Why: "some of what was written since is copied back already, and without the rest the old files are not whole",
+		return &Refusal{Why: "part of what was written since has been copied back already, and without the rest the old files are incomplete",
 			What: fmt.Sprintf("plumb undo %d without --discard-new copies the rest", m.c.Number)}
 	}
 	if m.lost() {
@@ -143,7 +143,7 @@ func (m *moving) back(ctx context.Context) error {
 		return err
 	}
 	if id != m.p.Identity {
-		return &Refusal{Why: "what is in the new places is not what the server ran on", What: "mount it there, and undo"}
+		return &Refusal{Why: "the filesystems in the new places are not the ones that the server ran on", What: "mount it there, and undo"}
 	}
 	if err := m.idle(ctx, at, atAside); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (m *moving) empty(ctx context.Context) error {
 		return err
 	}
 	if id != m.p.Identity {
-		return &Refusal{Why: "what is in the new places is not what was copied to", What: "mount it there, and undo"}
+		return &Refusal{Why: "the filesystems in the new places are not the ones that the data were copied to", What: "mount it there, and undo"}
 	}
 	was := strings.Split(m.p.Kept, "\n")
 	for i, p := range m.o.Pairs {

@@ -114,7 +114,7 @@ func (m *moving) begin(ctx context.Context) error {
 		return err
 	}
 	if m.p.Identity != "" && now != m.p.Identity {
-		return &Refusal{Why: "what is in the place that the data were copied to is not what was there then", What: "mount it again, or undo this change"}
+		return &Refusal{Why: "the place that the data were copied to is not the same filesystem as then", What: "mount it again, or undo this change"}
 	}
 	var was []string
 	ids := strings.Split(now, "\n")
@@ -135,7 +135,7 @@ func (m *moving) begin(ctx context.Context) error {
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return paths.Matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
-			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names, 3)), What: "data are moved to an empty filesystem or directory"}
+			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names, 3)), What: "data can only be moved to an empty filesystem or directory"}
 		}
 		e, err := r.Itself()
 		if err != nil {
@@ -288,7 +288,7 @@ func (m *moving) left(ctx context.Context) error {
 	for _, p := range m.o.Pairs {
 		by, _, err := processes.Using(ctx, m.k.Doer, p.Old)
 		if by != "" {
-			err = Refuse("pause what watches it and starts it again, and move it then", "%s was started again while it was being moved, as %s", m.o.On, by)
+			err = Refuse("pause whatever restarts it, and then try again", "%s was started again while it was being moved, as %s", m.o.On, by)
 		}
 		if err != nil {
 			return errors.Join(err, m.named(ctx, atOld))
@@ -313,7 +313,7 @@ func (m *moving) named(ctx context.Context, at func(int, Pair) string) error {
 func (m *moving) sameAside() (string, error) {
 	now, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
 	if err == nil && now != m.filled() {
-		err = &Refusal{Why: "what is in the new places is not what the data were copied to", What: "mount it there, and continue"}
+		err = &Refusal{Why: "the filesystems in the new places are not the ones that the data were copied to", What: "mount it there, and continue"}
 	}
 	return now, err
 }
@@ -335,7 +335,7 @@ func (m *moving) give(ctx context.Context) error {
 		return err
 	}
 	if bare := func(s string) string { return strings.ReplaceAll(s, tree.Mounted, "") }; bare(now) != bare(m.filled()) {
-		return &Refusal{Why: "what is mounted in the places of the data is not what they were copied to", What: "undo this change"}
+		return &Refusal{Why: "the filesystems mounted in the places of the data are not the ones that they were copied to", What: "undo this change"}
 	}
 	if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: now}); err != nil {
 		return err

@@ -15,11 +15,11 @@ func RootsAlone(ctx context.Context, h host.Reader, dir string) error {
 		return err
 	}
 	if !st.Mode.IsDir() || st.Resolved != dir {
-		return Refuse("name a place without links", "%s is not a directory, or is a link", dir)
+		return Refuse("name a place whose path has no links", "%s is not a directory, or is a link", dir)
 	}
 	at, how, err := host.Replaceable(dir, stat)
 	if err == nil && how != "" {
-		err = Refuse("name a place in a directory that is root's alone", "the directory %s %s, who could put a link in it", at, how)
+		err = Refuse("name a place in a directory that only root can write to", "the directory %s %s, who could put a link in it", at, how)
 	}
 	return err
 }
@@ -31,7 +31,7 @@ func staysInPlace(ctx context.Context, h host.Reader, dir string) error {
 	}
 	st, err := h.Stat(ctx, dir)
 	if err == nil && st.Mode&0o022 != 0 {
-		err = Refuse("name a place in a directory that is root's alone", "others than root can write to the directory %s, and whoever is given what is made there could replace it", dir)
+		err = Refuse("name a place in a directory that only root can write to", "users other than root can write to the directory %s, and could replace what is made there", dir)
 	}
 	return err
 }

@@ -31,9 +31,9 @@ func TestRootsAlone(t *testing.T) {
 		"ours": {}, "sticky/ours": {},
 		"theirs":      {"theirs belongs to user 65534", "theirs belongs to user 65534"},
 		"theirs/ours": {"theirs belongs to user 65534", "theirs belongs to user 65534"},
-		"group":       {"group can be written by group 0", "group can be written by group 0"},
-		"all":         {"can be written by everybody", "can be written by everybody"},
-		"sticky":      {"", "others than root can write"},
+		"group":       {"group is writable by group 0", "group is writable by group 0"},
+		"all":         {"is writable by everybody", "is writable by everybody"},
+		"sticky":      {"", "users other than root can write"},
 		"link":        {"is not a directory, or is a link", "is not a directory, or is a link"},
 		"file":        {"is not a directory, or is a link", "is not a directory, or is a link"},
 	} {

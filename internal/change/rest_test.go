@@ -136,7 +136,7 @@ func TestWhatIsNeitherIsSomebodys(t *testing.T) {
 		return Act{Switch: &Switch{On: "the place", Inspect: Inspection{File: state}, From: "none", After: "ours", Either: true, Do: sh("echo " + does + ` >"$1"`), Undo: sh(`echo none >"$1"`)}}
 	}
 	put(t, state, "none\n")
-	if _, err := applied(t, k, act("theirs")); err == nil || !strings.Contains(err.Error(), "is theirs, which is somebody else's doing") || got(t, state) != "theirs" {
+	if _, err := applied(t, k, act("theirs")); err == nil || !strings.Contains(err.Error(), "is theirs: somebody else changed it") || got(t, state) != "theirs" {
 		t.Errorf("%v, %q", err, got(t, state))
 	}
 	if _, err := applied(t, k, act("ours")); err == nil || got(t, state) != "theirs" {

@@ -32,11 +32,11 @@ func (p plan) form() int {
 func (k *Executor) Resume(ctx context.Context, number int) error {
 	return k.with(ctx, number, func(c *Change) error {
 		if c.plan == nil {
-			return &Refusal{Why: fmt.Sprintf("change %d does not say what it was going to do", number), What: "undo it, and make it again"}
+			return &Refusal{Why: fmt.Sprintf("change %d has no record of what it was going to do", number), What: "undo it, and make it again"}
 		}
 		for i := range c.Acts {
 			if state := c.Acts[i].State; state == Undoing || state == Undone || state == Left {
-				return &Refusal{Why: fmt.Sprintf("change %d is being taken back", number), What: fmt.Sprintf("plumb undo %d continues that", number)}
+				return &Refusal{Why: fmt.Sprintf("change %d is being undone", number), What: fmt.Sprintf("plumb undo %d continues that", number)}
 			}
 		}
 		for _, a := range c.plan {

@@ -56,7 +56,7 @@ func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, 
 		return Made{Before: None}, true, nil
 	}
 	if need && s.From != "" && made.Before != s.From {
-		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan again"}
+		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as in the plan: %s instead of %s", s.On, made.Before, s.From), What: "make the plan again"}
 	}
 	if need && s.Guard != nil {
 		_, err = k.guarded(ctx, s.Guard, -1)
@@ -89,9 +89,9 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 	case got == s.After:
 		got = ""
 	case got == p.Made.Before:
-		return "", fmt.Errorf("%s did not take %s: it is still %s", s.On, s.After, got)
+		return "", fmt.Errorf("%s did not accept %s: it is still %s", s.On, s.After, got)
 	case s.Either:
-		return "", fmt.Errorf("%s was to be %s, and is %s, which is somebody else's doing", s.On, s.After, got)
+		return "", fmt.Errorf("%s was to be %s, but is %s: somebody else changed it", s.On, s.After, got)
 	}
 	if s.Guard != nil {
 		_, err = k.guarded(ctx, s.Guard, swapped)
@@ -189,7 +189,7 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 	}
 	got, err := s.reach(ctx, k, before)
 	if err == nil && got != before {
-		err = fmt.Errorf("%s did not take %s back: it is %s", s.On, before, got)
+		err = fmt.Errorf("%s did not accept its old value %s: it is %s", s.On, before, got)
 	}
 	return err
 }

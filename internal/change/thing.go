@@ -80,7 +80,7 @@ func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded,
 		return err
 	}
 	if ours, err := t.is(ctx, k.Doer, id); err != nil || !ours {
-		return errors.Join(fmt.Errorf("%s is another thing than was just made there", t.Path), err)
+		return errors.Join(fmt.Errorf("%s is not the thing that was just made there", t.Path), err)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (d *Drifted) Error() string {
 func (d *Drifted) Hint() string {
 	for _, x := range d.Drifts {
 		if x.By > 0 {
-			return fmt.Sprintf("undo change %d first; or --force to set the older value nevertheless", x.By)
+			return fmt.Sprintf("undo change %d first, or use --force to set the older value anyway", x.By)
 		}
 		if x.Hint != "" {
 			return x.Hint
@@ -78,7 +78,7 @@ func (d *Drifted) Hint() string {
 			return "--keep leaves these and undoes the rest; what others put there is not removed, even with --force"
 		}
 	}
-	return "--keep leaves these and undoes the rest; --force takes them back as well"
+	return "--keep leaves these and undoes the rest; --force reverts them too"
 }
 
 // Undo takes changes back, in the order given, which must be newest first. Unless told otherwise it touches
@@ -161,7 +161,7 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change, o UndoOptio
 			if err == nil && d != nil && !(d.Nested && nested) && (!past || d.Others && p.Act.Switch != nil) {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
 				if n := c.laterStage(all); n > 0 && d.Others {
-					d.Hint = fmt.Sprintf("undo change %d first, which is a later stage of the same; or all of it, such as with plumb provision --undo", n)
+					d.Hint = fmt.Sprintf("first undo change %d, which is a later stage of the same run; or undo all of it, for example with plumb provision --undo", n)
 				}
 				drifts = append(drifts, *d)
 			}
@@ -233,11 +233,11 @@ func laterThan(all []*Change, number int, place string) int {
 // meanwhile is left as it is.
 func (k *Executor) takeBack(ctx context.Context, c *Change, step int) (back string, err error) {
 	if err := k.undo(ctx, c, step, UndoOptions{Keep: true}); err != nil {
-		return "could not be taken back: " + err.Error(), err
+		return "could not be reverted: " + err.Error(), err
 	}
 	for _, p := range c.Acts {
 		if p.Step == step && p.State == Left {
-			return TakenBack + ", but for what was " + p.Why, nil
+			return TakenBack + ", except for what was " + p.Why, nil
 		}
 	}
 	return TakenBack, nil

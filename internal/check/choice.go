@@ -51,7 +51,7 @@ func (c Choice) Validate(ids []string, cat *catalog.Catalog) error {
 	areas := Areas(ids, cat)
 	for _, o := range c.Only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(areas, kind) {
-			return hint.Usage(fmt.Sprintf("--only %s is neither an area nor a thing", o), "want one of "+strings.Join(areas, ", "))
+			return hint.Usage(fmt.Sprintf("--only %s is neither an area nor a thing", o), "use one of "+strings.Join(areas, ", "))
 		}
 	}
 	return nil

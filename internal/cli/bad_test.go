@@ -69,7 +69,7 @@ func spoilt(good []byte) []struct {
 		{"gz-garbage", []byte("\x1f\x8b\x08\x00garbagegarbage"), "", again},
 		{"gz-cut", zipped(good)[:60], "", again},
 		{"newer", bytes.Replace(good, []byte("{\"plumb_tape\":1"), []byte("{\"plumb_tape\":2"), 1), "format 2 is newer than this Plumb, which reads up to 1", "read it with a newer Plumb"},
-		{"more", append(bytes.Clone(good), "x\n"...), "something follows after its last line", again},
+		{"more", append(bytes.Clone(good), "x\n"...), "something follows its last line", again},
 	}
 }
 

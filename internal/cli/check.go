@@ -69,7 +69,7 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl.StringVar(&f.rules, "rules", "", "also apply the rules in `DIR`; their ids begin with own/ (plumb rules test DIR tests them)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is at least as bad as `HARM`: danger, outage, slow or note")
 	shell.JSONFlag(c, &f.json, "; for a directory of tapes one document a line")
-	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(checkview.EmitTargets(), ", "))
+	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in this `FORM`: "+strings.Join(checkview.EmitTargets(), ", "))
 	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`; for a directory of tapes one page for all")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
@@ -153,13 +153,13 @@ func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags)
 func (f checkFlags) validate() error {
 	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
-		return hint.Usage(fmt.Sprintf("--fail-on %s is not a harm", f.failOn), "want one of "+strings.Join(harms, ", "))
+		return hint.Usage(fmt.Sprintf("--fail-on %s is not a harm", f.failOn), "use one of "+strings.Join(harms, ", "))
 	}
 	if f.emit != "" && !slices.Contains(checkview.EmitTargets(), f.emit) {
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "use one of "+strings.Join(checkview.EmitTargets(), ", "))
 	}
 	if f.plan != "" && f.IsDirectory() {
-		return hint.Usage("--plan wants one host, and --tape names a directory", "give one tape")
+		return hint.Usage("--plan works on one host, but --tape names a directory", "give one tape")
 	}
 	if err := shell.RoomFor("--html", f.html, f.force); err != nil {
 		return err

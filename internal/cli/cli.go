@@ -24,7 +24,7 @@ const exitTable = `Exit codes:
   0  done; without --fail-on also when something was found
   1  something was found that is at least as bad as --fail-on says
   2  the command line is wrong
-  3  what was to be read could not be read`
+  3  it could not read what it needs`
 
 // app is the process, with the commands as its methods.
 type app struct {
@@ -74,8 +74,8 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		Example: `  plumb check                     what is out of line here?
   plumb explain sync-binlog-off   why? mechanism, versions, sources
   plumb fix --dry-run             what would be done about it?
-  plumb undo                      take it back
-  plumb rehearse                  what would the advice bring here?`,
+  plumb undo                      revert it
+  plumb rehearse                  what would the advice gain here?`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,

@@ -44,7 +44,7 @@ func (a *app) fix() *cobra.Command {
 	var f fixFlags
 	c := &cobra.Command{
 		Use:   "fix [PLAN]",
-		Short: "apply the advice, with a journal to take it back",
+		Short: "apply the advice, with a journal to revert it",
 		Long: `Fix shows the plan of a check, asks, and applies it: to the running system where
 that is possible, and in the configuration, so that it persists. PLAN is a file
 that plumb check --plan wrote; without one, fix checks this host first.
@@ -52,9 +52,9 @@ that plumb check --plan wrote; without one, fix checks this host first.
 Each change is written to a journal in ` + change.Directory + ` before it is made, so
 that plumb undo can take it back after a crash at any moment. Files are edited
 byte for byte: nothing but the value changes. Values that are less durable than
-those in force need --allow-unsafe with the name of the setting. A restart is never
-done without --restart; what waits for one is listed. A plan for which a right is
-missing is refused whole, before anything is touched.
+those in force need --allow-unsafe with the name of the setting. Nothing is
+restarted without --restart; what needs a restart is listed. If a right for any step
+is missing, the whole plan is refused before anything is touched.
 
 With --try, everything is undone after the time given unless you type plumb
 confirm before, even when the terminal, the network or this program is gone. What
@@ -78,15 +78,15 @@ the trial without undoing it; plumb history then says so.
 	}
 	f.changeFlags.flags(&a.Shell, c)
 	choiceFlags(c, &f.choice)
-	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these settings (mysql:3306#sync_binlog)"
+	c.Flags().Lookup("skip").Usage = "skip these `RULES` (* matches) and settings (mysql:3306#sync_binlog)"
 	fl := c.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "set this `SETTING=VALUE` instead of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
 	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values need it")
-	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `SETTINGS` a value that is less durable")
+	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow a less durable value for these `SETTINGS`")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
-	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
+	fl.StringVar(&f.emit, "emit", "", "print a script or playbook that carries the plan to other hosts and calls plumb there, in this `FORM`: "+strings.Join(playbook.Forms(), " or "))
 	shell.JSONFlag(c, &f.json, "")
 	c.MarkFlagsMutuallyExclusive("json", "emit")
 	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
@@ -103,17 +103,17 @@ const fixExits = `Exit codes:
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "use "+strings.Join(playbook.Forms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
 		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
 	case f.try > 0 && f.image != "":
-		return hint.Usage("--try watches a machine that runs, and --root names an image", "give one of them")
+		return hint.Usage("--try needs a running machine, but --root names an image", "give one of them")
 	case f.image != "" && f.file == "" && len(f.set) == 0:
-		return hint.Usage("--root wants a plan: nothing runs in an image that could be checked", "plumb check --plan FILE writes one on a machine like it")
+		return hint.Usage("--root needs a plan: nothing runs in an image, so it cannot be checked", "plumb check --plan FILE writes one on a machine like it")
 	case f.file != "" && len(f.set) > 0:
-		return hint.Usage("a plan and --set are two lists of changes", "give one of them")
+		return hint.Usage("a plan and --set cannot be combined", "give one of them")
 	case f.image != "" && f.restart:
-		return hint.Usage("--restart concerns what runs, and --root names an image", "give one of them")
+		return hint.Usage("--restart needs a running machine, but --root names an image", "give one of them")
 	}
 	return f.changeFlags.validate()
 }

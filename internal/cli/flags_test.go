@@ -17,7 +17,7 @@ var oneName = map[string][]string{
 	`^(end|stop|give up) (with|aft)(in|er) this time`: {"max-time", "timeout"}, // timeout: of what others answer, such as a server
 	`^maximum size of the recording|^export at most`:  {"max-size", "max-series"},
 	`^end after this many`:                            {"max-captures"},
-	`^interval for|^look .* this often`:               {"interval"},
+	`^how often to|^look .* this often`:               {"interval"},
 	`^(un)?do everything that .* did`:                 {"undo"},
 	`^unpack .* into|^make .* (below|in) .DIR`:        {"dir"},
 	`^do not ask`:                          {"yes"},

@@ -38,13 +38,13 @@ func (a *app) groups() []group {
 	return []group{
 		{"Look", "what runs here, what is out of line, why, and how long it will last", "Only reads. It changes nothing on the host or in a server.", false,
 			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), forecastcli.Command(&a.Shell, a.readHost), a.capture(), a.rules()}},
-		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.", true,
+		{"Change", "apply the advice, and revert it", "Everything is recorded in a journal or an inventory before it is done.", true,
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
 		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.", true,
 			protectcli.Commands(&a.Shell, keepers())},
 		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.", true,
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.", true,
+		{"Measure", "what would the advice gain here, and how fast is this server or disk?", "Makes tables, files, volumes or servers of its own, and puts them under load.", true,
 			[]*cobra.Command{a.rehearse(), loadcli.Command(&a.Shell, loads()), a.lab()}},
 		{"Other", "for scripts and shells", "Describes Plumb itself.", false,
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
@@ -168,7 +168,7 @@ func running(ctx context.Context) string {
 	case len(list) > 0:
 		return "Servers running here:\n  " + strings.Join(list, "\n  ")
 	case ctx.Err() != nil:
-		return "Which servers run here could not be read in time."
+		return "The list of servers that run here could not be read in time."
 	}
-	return "No database server that Plumb knows is running here, as far as can be seen.\nFor one elsewhere: plumb check --dsn URL; for a recorded host: --tape FILE."
+	return "No database server that Plumb knows is visible here.\nFor a server elsewhere: plumb check --dsn URL; for a recorded host: --tape FILE."
 }

@@ -71,7 +71,7 @@ func (a *app) runHistory(ctx context.Context, k changeFlags, which int, json boo
 		return a.Print(fixview.HistoryOf(all[0], time.Now(), shell.Screen(a.Out)))
 	}
 	if len(all) == 0 { // either Plumb changed nothing here, or the directory is not mounted
-		return a.Print("No change is written down in " + executor.Dir + ".\n")
+		return a.Print("No change is recorded in " + executor.Dir + ".\n")
 	}
 	return a.Print(fixview.History(all, time.Now(), shell.Screen(a.Out)))
 }
@@ -83,7 +83,7 @@ func (a *app) confirm() *cobra.Command {
 		Use:   "confirm [NUMBER]",
 		Short: "keep what fix --try changed",
 		Long: `Confirm keeps the change that plumb fix --try made, so that it is not undone when
-its time is over. Without a NUMBER it keeps the last change that is still waiting.
+the time is over. Without a NUMBER it keeps the last change that is still waiting.
 
 Exit codes:
   0  done
@@ -102,7 +102,7 @@ Exit codes:
 			defer doer.Close()
 			done, err := executor.Confirm(c.Context(), which)
 			if err == nil {
-				_, err = fmt.Fprintf(a.Out, "Change %d stays. plumb undo %d still takes it back.\n", done.Number, done.Number)
+				_, err = fmt.Fprintf(a.Out, "Change %d is kept. plumb undo %d can still revert it.\n", done.Number, done.Number)
 			}
 			return err
 		},

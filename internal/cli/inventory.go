@@ -80,7 +80,7 @@ because it is removed with everything in it.
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.id, "id", "", "the `NUMBER` that identifies the thing: a guid or an inode")
-	fl.StringVar(&f.purpose, "purpose", "", "what it is for: the list shows this `TEXT`")
+	fl.StringVar(&f.purpose, "purpose", "", "`TEXT` for the list: what it is kept for")
 	return onThing(c, &f, adoptable, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
 		t.Proof = map[string]string{kinds.Proof(t.Kind): f.id}
 		t.Life = &inventory.Life{Owner: "inventory adopt", Purpose: f.purpose, Since: time.Now().UTC()}
@@ -175,10 +175,10 @@ func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(contex
 	f.StateFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) != 2 || strings.TrimSpace(args[1]) == "" {
-			return hint.Usage(c.CommandPath()+" wants a KIND and a NAME", "plumb inventory lists both")
+			return hint.Usage(c.CommandPath()+" needs a KIND and a NAME", "plumb inventory lists both")
 		}
 		if known := of(); !slices.Contains(known, args[0]) {
-			return hint.Usage(fmt.Sprintf("%s takes no things of the kind %q", c.CommandPath(), args[0]), "want "+hint.OneOf(known))
+			return hint.Usage(fmt.Sprintf("%s takes no things of the kind %q", c.CommandPath(), args[0]), "use "+hint.OneOf(known))
 		}
 		return nil
 	}

@@ -52,5 +52,5 @@ type labPlace struct {
 }
 
 func (p *labPlace) ledgerFlag(c *cobra.Command) {
-	shell.SecretVar(c, &p.ledger, "ledger", defaultLedger, "the `PLACE` of the records: a directory, or postgres://user@host/db for a team")
+	shell.SecretVar(c, &p.ledger, "ledger", defaultLedger, "`PLACE` of the ledger: a directory, or postgres://user@host/db for a team")
 }

@@ -70,7 +70,7 @@ ended are kept, the one that was cut off is repeated.
 
 func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error) {
 	if f.json && f.dryRun {
-		return hint.Usage("a dry run is shown only as text, and --json asks for a document", "give one of them")
+		return hint.Usage("a dry run is shown only as text: --dry-run and --json cannot be combined", "give one of them")
 	}
 	x, err := openExperiment(file)
 	if err != nil {

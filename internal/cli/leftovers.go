@@ -29,7 +29,7 @@ Exit codes:
   0  there is nothing
   1  there is what was listed
   2  the command line is wrong
-  3  what was to be read could not be read`,
+  3  it could not read what it needs`,
 		Args:   shell.NoArgs,
 		Hidden: true,
 		RunE:   func(c *cobra.Command, _ []string) error { return a.runLeftovers(c.Context(), k, busy) },

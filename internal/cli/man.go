@@ -55,7 +55,7 @@ func (a *app) completion() *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion bash|zsh|fish",
 		Short:     "print the completion script for a shell",
-		Long:      "Completion prints the script by which a shell completes commands, flags, and the\nnames of rules and settings. The packages install it.\n\n" + shell.ReadExits,
+		Long:      "Completion prints the script with which a shell completes commands, flags, and the\nnames of rules and settings. The packages install it.\n\n" + shell.ReadExits,
 		Example:   "  plumb completion bash > /etc/bash_completion.d/plumb",
 		Args:      shell.OneArg("shell"),
 		ValidArgs: []string{"bash", "zsh", "fish"},
@@ -68,7 +68,7 @@ func (a *app) completion() *cobra.Command {
 			case "fish":
 				return c.Root().GenFishCompletion(a.Out, true)
 			}
-			return hint.Usage(fmt.Sprintf("no completion for %q", args[0]), "want bash, zsh or fish")
+			return hint.Usage(fmt.Sprintf("no completion for %q", args[0]), "use bash, zsh or fish")
 		},
 	}
 }

@@ -23,7 +23,7 @@ import (
 // they are counted, so that thousands fit.
 func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) error {
 	if f.emit != "" {
-		return hint.Usage("--emit wants one host, and --tape names a directory", "give one tape")
+		return hint.Usage("--emit works on one host, but --tape names a directory", "give one tape")
 	}
 	debug.SetGCPercent(200) // two or three tapes are a small heap: collecting it at every doubling takes a third of the time
 	var sum checkview.Summary

@@ -127,11 +127,11 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	c.Flags().Lookup("tape").Hidden = true // hidden, but known, so that an error can say why it does not work
 	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; required if several are running")
 	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises for it: "+hint.OneOf(sandboxEngines()))
-	fl.StringVar(&f.serverVersion, "server-version", "", "its `VERSION`, such as 17 or 11.4; \"\" for the installed one")
+	fl.StringVar(&f.serverVersion, "server-version", "", "with --sandbox: `VERSION` of the server, such as 17 or 11.4; \"\" for the installed one")
 	fl.BoolVar(&f.fetch, "fetch", false, "fetch a server version that is not installed from Maven Central")
-	fl.StringVar(&f.workload, "workload", "", "the `LOAD`: tpcc or one of sysbench's scripts (default oltp_read_write)")
+	fl.StringVar(&f.workload, "workload", "", "run this `LOAD`: tpcc or one of sysbench's scripts (default oltp_read_write)")
 	fl.IntVar(&f.threads, "threads", 0, "sessions of the load (default: as many as the server has, or 8)")
-	fl.StringVar(&f.volume, "volume", "", "a volume of its own with the limits of `PROFILE`, such as gp3, p15 or iops=200,mbps=100, instead of the server's filesystem")
+	fl.StringVar(&f.volume, "volume", "", "use a volume of its own with the limits of `PROFILE`, such as gp3, p15 or iops=200,mbps=100, instead of the server's filesystem")
 	fl.Var(&f.memory, "memory", "memory limit of the sandbox's server (default 4G, or 1G with --sandbox)")
 	fl.Var(&f.data, "data", "size limit of the load's data (default 2G, or 512M with --sandbox)")
 	fl.DurationVar(&f.budget, "max-time", 20*time.Minute, "end within this time")
@@ -163,17 +163,17 @@ const leastBudget = 30 * time.Second
 // validate is a usage error if the flags make no sense.
 func (f rehearseFlags) validate() error {
 	if f.Tape != "" {
-		return hint.Usage("a rehearsal needs the machine itself, and a tape has no disk to run on",
+		return hint.Usage("a rehearsal runs on the machine itself, so it cannot use a tape",
 			"plumb check --tape "+f.Tape+" --plan plan.json, then plumb rehearse plan.json on that host")
 	}
 	if err := f.validateSandbox(); err != nil {
 		return err
 	}
 	if f.workload != "" && !slices.Contains(runner.Workloads(), f.workload) {
-		return hint.Usage(fmt.Sprintf("--workload %s is not a workload", f.workload), cmp.Or(hint.Meant(f.workload, runner.Workloads()), "want "+hint.OneOf(runner.Workloads())))
+		return hint.Usage(fmt.Sprintf("--workload %s is not a workload", f.workload), cmp.Or(hint.Meant(f.workload, runner.Workloads()), "use "+hint.OneOf(runner.Workloads())))
 	}
 	if _, err := experiment.ParseProfile(f.volume); err != nil {
-		return hint.Usage("--volume: "+err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")
+		return hint.Usage("--volume: "+err.Error(), "use gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")
 	}
 	if f.server != "" {
 		if _, err := stack.ParseRef(f.server); err != nil {
@@ -182,9 +182,9 @@ func (f rehearseFlags) validate() error {
 	}
 	switch {
 	case f.threads < 0:
-		return hint.Usage(fmt.Sprintf("--threads %d is not a number of sessions", f.threads), "want 1 or more")
+		return hint.Usage(fmt.Sprintf("--threads %d is not a number of sessions", f.threads), "use 1 or more")
 	case f.json && f.dryRun:
-		return hint.Usage("a dry run is shown only as text, and --json asks for a document", "give one of them")
+		return hint.Usage("a dry run is shown only as text: --dry-run and --json cannot be combined", "give one of them")
 	case f.budget < leastBudget:
 		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time for a trial", f.budget), "give something like --max-time 20m")
 	}
@@ -207,13 +207,13 @@ func (f rehearseFlags) validateFiles() error {
 func (f rehearseFlags) validateSandbox() error {
 	switch {
 	case f.sandbox == "" && f.serverVersion != "":
-		return hint.Usage("--server-version is of the server that --sandbox makes: a live one has its own", "add --sandbox ENGINE")
+		return hint.Usage("--server-version is only for --sandbox: a running server has its own version", "add --sandbox ENGINE")
 	case f.sandbox == "":
 		return nil
 	case !slices.Contains(sandboxEngines(), f.sandbox):
-		return hint.Usage(fmt.Sprintf("--sandbox %s is not a server that can be made here", f.sandbox), cmp.Or(hint.Meant(f.sandbox, sandboxEngines()), "want "+hint.OneOf(sandboxEngines())))
+		return hint.Usage(fmt.Sprintf("--sandbox %s is not a server that can be made here", f.sandbox), cmp.Or(hint.Meant(f.sandbox, sandboxEngines()), "use "+hint.OneOf(sandboxEngines())))
 	case f.file != "":
-		return hint.Usage("a plan is for servers of this host, and --sandbox makes one of its own", "give one of them")
+		return hint.Usage("a plan is for servers of this host, but --sandbox makes one of its own", "give one of them")
 	}
 	for _, live := range []struct {
 		given bool

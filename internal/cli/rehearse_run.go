@@ -32,7 +32,7 @@ func changeable() []string {
 func resumable(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(changeable(), flag.Name) {
-			err = hint.Usage(fmt.Sprintf("--resume continues what was begun, and --%s would change it", flag.Name), "without --resume a new rehearsal begins")
+			err = hint.Usage(fmt.Sprintf("--resume continues a rehearsal as it was begun, but --%s would change it", flag.Name), "without --resume a new rehearsal begins")
 		}
 	})
 	return err

@@ -43,7 +43,7 @@ how much counters grew, in total and per second, and which values changed.
 				return err
 			}
 			if src.IsDirectory() {
-				return hint.Usage("a stack is of one host, and --tape names a directory", "give one tape")
+				return hint.Usage("stack shows one host, but --tape names a directory", "give one tape")
 			}
 			if err := onlyServers(only); err != nil {
 				return err
@@ -95,7 +95,7 @@ func onlyServers(only []string) error {
 	engines := product.Kinds()
 	for _, o := range only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
-			return hint.Usage(fmt.Sprintf("--only %s is not a server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
+			return hint.Usage(fmt.Sprintf("--only %s is not a server", o), "use "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
 		}
 	}
 	return nil

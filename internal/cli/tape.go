@@ -85,7 +85,7 @@ unless --force is given.
 
 func (a *app) runCapture(ctx context.Context, src shell.Source, output string, force bool) error {
 	if output == "" && shell.IsTerminal(a.Out) {
-		return hint.Usage("a tape is not for a terminal", "plumb capture -o FILE, or plumb capture | ...")
+		return hint.Usage("a tape is not written to a terminal", "plumb capture -o FILE, or plumb capture | ...")
 	}
 	cat, err := a.loadCatalog()
 	if err != nil {
@@ -137,7 +137,7 @@ func writeTape(name string, force bool, t *tape.Tape) error {
 		return hint.With(fmt.Errorf("write the tape: %s is there already", name), "give another name, or --force to replace it")
 	}
 	if err != nil {
-		return hint.With(fmt.Errorf("write the tape to %s: %w", name, hint.Cause(err)), "plumb capture -o FILE wants a place with room that you may write to")
+		return hint.With(fmt.Errorf("write the tape to %s: %w", name, hint.Cause(err)), "plumb capture -o FILE needs a place where you may write and that has space")
 	}
 	return nil
 }

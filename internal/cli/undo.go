@@ -67,7 +67,7 @@ func (a *app) undo() *cobra.Command {
 	var f undoFlags
 	c := &cobra.Command{
 		Use:   "undo [NUMBER]",
-		Short: "take a change back",
+		Short: "revert a change",
 		Long:  undoText + fixExits,
 		Example: `  plumb undo --dry-run      what would be taken back
   plumb undo                the last change
@@ -82,15 +82,15 @@ func (a *app) undo() *cobra.Command {
 	fl.StringVar(&f.file, "plan", "", "undo only the changes made from the plan in this `FILE`; - for standard input")
 	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
-	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
+	fl.BoolVar(&f.force, "force", false, "also undo what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
-	fl.BoolVar(&f.forget, "forget", false, "take nothing back: end the change with this NUMBER, and leave what can never be undone as it is")
+	fl.BoolVar(&f.forget, "forget", false, "undo nothing: end the change with this NUMBER, and leave what can never be undone as it is")
 	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values take effect")
-	fl.BoolVar(&f.discardNew, "discard-new", false, "drop what servers wrote since their data was moved: it is not copied back")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "drop what servers wrote since their data was moved, instead of copying it back")
 	shell.JSONFlag(c, &f.json, "")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
 	fl.BoolVar(&f.heir, "heir", false, "say armed, wait until standard input ends or the time of the loan is over, and undo it")
-	fl.BoolVar(&f.stranded, "stranded", false, "give back the loans of earlier boots")
+	fl.BoolVar(&f.stranded, "stranded", false, "restore what earlier boots lent")
 	for _, name := range []string{"unless-confirmed", "heir", "stranded"} { // plumb types these
 		if err := fl.MarkHidden(name); err != nil {
 			panic(err)
@@ -111,15 +111,15 @@ func number(text string) (int, error) {
 func (f undoFlags) validate() error {
 	switch {
 	case f.all && f.number > 0:
-		return hint.Usage("--all and a number are two choices", "give one of them")
+		return hint.Usage("--all and a number cannot be combined", "give one of them")
 	case f.file != "" && (f.all || f.number > 0):
-		return hint.Usage("--plan says which changes, and so do --all and a number", "give one of them")
+		return hint.Usage("--plan cannot be combined with --all or a number", "give one of them")
 	case f.force && f.keep:
-		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+		return hint.Usage("--force and --keep cannot be combined", "give one of them")
 	case f.forget && f.number == 0:
-		return hint.Usage("--forget wants the number of a change", "plumb history lists them")
+		return hint.Usage("--forget needs the number of a change", "plumb history lists them")
 	case f.forget && (f.force || f.keep || f.restart || f.discardNew):
-		return hint.Usage("--forget takes nothing back, and the other flags say how to", "undo with them first, and then forget what could not be undone")
+		return hint.Usage("--forget reverts nothing, and the other flags say how to revert", "undo first, and then forget what could not be undone")
 	}
 	return f.changeFlags.validate()
 }
@@ -149,7 +149,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	}
 	if len(todo) == 0 {
 		if f.number == 0 && fix.NewestDamaged(all, 0) != nil {
-			return hint.With(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
+			return hint.With(errors.New("no other change of Plumb is in force"), "plumb history lists what is known")
 		}
 		return a.nothing(f, executor.Dir, all)
 	}
@@ -235,7 +235,7 @@ func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state str
 
 // unreadable says why no journal can be read, and what would help.
 func unreadable(dir string, err error) error {
-	help := "only the user who made the journal can read it: try sudo plumb history"
+	help := "only the user who wrote the journal can read it: try sudo plumb history"
 	if os.Geteuid() == 0 {
 		help = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
 	}
@@ -259,16 +259,16 @@ func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
 	case f.json:
 		return a.Document(fixview.UndoDocument(nil))
 	case len(all) == 0:
-		return a.Print("Nothing to undo: no change is written down in " + dir + ".\n")
+		return a.Print("Nothing to undo: no change is recorded in " + dir + ".\n")
 	case f.file != "":
-		return a.Print("Nothing to undo: nothing that this plan changed is in force.\n")
+		return a.Print("Nothing to undo: no change from this plan is in force.\n")
 	}
 	for _, c := range all {
 		if c.Number == f.number {
 			return a.Print(fmt.Sprintf("Nothing to undo in change %d: %s.\n", c.Number, fixview.State(c, time.Now())))
 		}
 	}
-	return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
+	return a.Print("Nothing to undo: no change of Plumb is in force.\n")
 }
 
 // undone prints what was undone.

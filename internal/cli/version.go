@@ -20,8 +20,8 @@ func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version of this program",
-		Long: `Version prints which release this is; of a binary that was built from a commit
-without a release, its commit.
+		Long: `Version prints the release, or the commit if the binary was not built from a
+release.
 
 ` + shell.ReadExits,
 		Example: "  plumb version",
@@ -61,7 +61,7 @@ func (a *app) schema() *cobra.Command {
 				text = of
 			}
 			if text == nil {
-				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "want "+hint.OneOf(documents())))
+				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "use "+hint.OneOf(documents())))
 			}
 			_, err := a.Out.Write(text)
 			return err

@@ -214,9 +214,9 @@ func (b *Back) Verdict() error {
 	for _, u := range b.Trail {
 		if w, ok := errors.AsType[*change.Waiting](u.Err); ok {
 			left++
-			servers, hints = append(servers, w.For), append(hints, fmt.Sprintf("%s; plumb undo %d --forget ends what can never be undone", w.Hint(), u.Change))
+			servers, hints = append(servers, w.For), append(hints, fmt.Sprintf("%s; plumb undo %d --forget ends a change that can never be undone", w.Hint(), u.Change))
 			if w.Answers() {
-				why = "which does not take it back as it is now"
+				why = "which cannot revert it in its present state"
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{[]error{down}, "1 act waits for mysql:3306, which does not answer", "start mysql:3306", false},
 		{[]error{nil, down, down}, "2 acts wait for mysql:3306, which does not answer", "start mysql:3306", true},
-		{[]error{told}, "1 act waits for mongo:27017, which does not take it back as it is now", "plumb undo tries it again once mongo:27017 takes it", false},
+		{[]error{told}, "1 act waits for mongo:27017, which cannot revert it in its present state", "plumb undo tries it again once mongo:27017 takes it", false},
 	} {
 		b := &Back{}
 		for _, err := range c.errs {

@@ -67,7 +67,7 @@ func Refused(d change.Draft) error {
 	}
 	help := "leave the refused steps out with --skip, or make a new plan"
 	if len(d.Missing) > 0 {
-		help = "run it with the rights that are missing, or leave steps out with --skip"
+		help = "run it with the missing rights, or leave steps out with --skip"
 	}
 	return hint.With(errors.New("the plan is refused as a whole, and nothing was changed"), help)
 }
@@ -100,7 +100,7 @@ func (x *Fix) Apply(ctx context.Context, d change.Draft) (r Result, err error) {
 	}
 	r.After = x.lookAgain(ctx, r.Steps)
 	if err != nil {
-		err = hint.With(fmt.Errorf("change %d: %w", r.Number, err), "the steps before it are done; plumb undo takes them back, plumb history "+strconv.Itoa(r.Number)+" shows each")
+		err = hint.With(fmt.Errorf("change %d: %w", r.Number, err), "the steps before it are done; plumb undo reverts them, plumb history "+strconv.Itoa(r.Number)+" shows each")
 	}
 	return r, err
 }

@@ -110,7 +110,7 @@ func KnobsApart(skip []string) (rules, knobs []string) {
 func readSet(text string, cat *catalog.Catalog, s *stack.Stack) (advise.Step, error) {
 	wrong := func(help, why string, args ...any) (advise.Step, error) {
 		return advise.Step{}, hint.Usage(fmt.Sprintf("--set %s: ", text)+fmt.Sprintf(why, args...),
-			cmp.Or(help, "want THING#SETTING=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10"))
+			cmp.Or(help, "use THING#SETTING=VALUE, such as mysql:3306#sync_binlog=1 or dataset:tank/db#recordsize=16K, or vm.swappiness=10"))
 	}
 	where, value, ok := strings.Cut(text, "=")
 	if !ok {

@@ -56,7 +56,7 @@ func (u Undo) Stranded(ctx context.Context) error {
 	boot := inventory.Boot(ctx, doer)
 	all, err := executor.Changes(ctx)
 	if err = errors.Join(err, doer.Close()); err == nil && boot == "" {
-		err = errors.New("which boot this is cannot be read")
+		err = errors.New("the boot ID cannot be read")
 	}
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	}
 	for _, i := range []int{is.used, is.size, is.free} {
 		if i >= 0 && slices.Contains(titles[i+1:], titles[i]) {
-			return is, hint.With(fmt.Errorf("two columns are called %s", Clip(strings.TrimSpace(head[i]))), "where each is of another thing, write a row for each of them, as date,name,used_bytes")
+			return is, hint.With(fmt.Errorf("two columns are called %s", Clip(strings.TrimSpace(head[i]))), "if each is for something else, write a row for each, as date,name,used_bytes")
 		}
 		if i >= 0 && countsOther(titles[i]) {
 			return is, hint.With(fmt.Errorf("the column %s does not count bytes, and how many bytes one of them has is not known", Clip(strings.TrimSpace(head[i]))), "give bytes, or name the unit, as used_kib")
@@ -151,9 +151,9 @@ func columnsOf(head []string, d *dates) (columns, error) {
 func (is columns) unused() string {
 	switch others := is.named - len(is.things) - 1; {
 	case is.free >= 0:
-		return "what is free shows what is used only if the size is known: add a column size_bytes, or one used_bytes; "
+		return "free space shows used space only if the size is known: add a column size_bytes, or one used_bytes; "
 	case others > 1:
-		return "call one of them used_bytes, or by its unit used_gb or used_gib; where each is of another thing, write a row for each of them, as date,name,used_bytes; "
+		return "call one of them used_bytes, or by its unit used_gb or used_gib; if each is for something else, write a row for each, as date,name,used_bytes; "
 	}
 	return "call one of them used_bytes, or by its unit used_gb or used_gib; "
 }
@@ -206,6 +206,6 @@ func headless(row []string, date int) (columns, error) {
 			return columns{date: date, used: other, clock: -1, size: -1, free: -1, usedUnit: unit{bytes: 1}, named: 2, headless: true}, nil
 		}
 	}
-	return columns{}, hint.With(fmt.Errorf("its first line is data, and no header says which of %d columns is what", len(row)),
+	return columns{}, hint.With(fmt.Errorf("its first line is data, and there is no header that says what the %d columns are", len(row)),
 		"put a line before it such as date,used_bytes or date,mount,used_bytes,size_bytes")
 }

@@ -42,7 +42,7 @@ type Table struct {
 	parts   mark        // one that is in per cent of a size that is not told
 }
 
-const wanted = "want a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can be in the header (used_gib) or in the cells (1.5G)"
+const wanted = "it needs a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can be in the header (used_gib) or in the cells (1.5G)"
 
 // ParseCSV reads a file with a header, and in it a date and what was taken then; a size
 // and a name are read as well. A row without bytes is a day of which nothing is known.
@@ -82,7 +82,7 @@ func UTF8(text []byte) ([]byte, error) {
 	}
 	text = text[2:]
 	if len(text)%2 != 0 {
-		return nil, hint.With(errors.New("it is UTF-16, and ends within a letter"), "copy it again, or save it as UTF-8")
+		return nil, hint.With(errors.New("it is UTF-16, and ends in the middle of a character"), "copy it again, or save it as UTF-8")
 	}
 	letters := make([]uint16, len(text)/2)
 	for i := range letters {
@@ -134,7 +134,7 @@ func (f *file) rows(text []byte) error {
 	head = slices.Clone(head) // the reader uses its rows again
 	row := head
 	if is.lone != "" {
-		f.note("the column " + Clip(is.lone) + " is taken for what is used: no other one is")
+		f.note("the column " + Clip(is.lone) + " is used for the used space: there is no other candidate")
 	}
 	if is.headless {
 		f.note("the file has no header: its columns are taken for a date and bytes")
@@ -300,7 +300,7 @@ func (f *file) reading(of string, r reading) error {
 		}
 	}
 	if in.percent {
-		f.note("the space used is in per cent: growth that is smaller than its digits is not seen")
+		f.note("the used space is in per cent: growth smaller than the last digit is not visible")
 	}
 	switch {
 	case in.percent && size > 0:
@@ -368,9 +368,9 @@ func (f *file) table(of string) (*Table, error) {
 	}
 	switch {
 	case len(of) > mostLabels:
-		return nil, hint.With(fmt.Errorf("%s is a name of more than %d letters", Clip(of), mostLabels), "columns such as name, path or mount name what a row is about")
+		return nil, hint.With(fmt.Errorf("%s is a name of more than %d characters", Clip(of), mostLabels), "columns such as name, path or mount name what a row is about")
 	case len(f.order) >= mostSeries:
-		return nil, hint.With(fmt.Errorf("it is about more than %d things", mostSeries), "give a part of them")
+		return nil, hint.With(fmt.Errorf("it has more than %d things", mostSeries), "give a part of them")
 	}
 	t := &Table{Of: of}
 	f.order, f.of[of] = append(f.order, t), t
@@ -399,7 +399,7 @@ func (f *file) readings() (Readings, error) {
 		return Readings{}, hint.With(errors.New("it has no row with a date and bytes"), wanted)
 	}
 	if f.unitless && f.most < leastUnitless {
-		f.note("numbers without a unit are bytes: where they are not, name the unit in the header, as used_gib")
+		f.note("numbers without a unit are bytes: if they are not, name the unit in the header, as used_gib")
 	}
 	if f.dates.day.line > 0 || f.dates.month.line > 0 {
 		first, shows := "day", f.dates.day

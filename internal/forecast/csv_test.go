@@ -151,12 +151,12 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,use%\n2026-01-01,101%\n":                                     "more than the whole",
 		"date,used\n2026-01-01,5%\n2026-01-02,7\n":                         "5% in line 2 is in per cent and has no size; 7 in line 3",
 		"date,used,size\n2026-01-01,5,7%\n":                                `"7%" is not a size`,
-		"2026-01-01,tank,5\n":                                              "no header says which of 3 columns is what",
+		"2026-01-01,tank,5\n":                                              "there is no header that says what the 3 columns are",
 		"date,used\n2026-01-01,9223372036854775808\n":                      "is more than 8E",
 		"date,used\n2026-01-01,1e19\n":                                     `line 2: "1e19" is more than 8E`,
 		"date,used\n2026-01-01,Inf\n":                                      `line 2: "Inf" is not a number of bytes`,
 		"d\x00a\x00t\x00e\x00":                                             "UTF-16 without a mark",
-		"\xff\xfed\x00a":                                                   "ends within a letter",
+		"\xff\xfed\x00a":                                                   "ends in the middle of a character",
 		"date,mount,used\n2026-01-01," + strings.Repeat("x", 201) + ",5\n": "more than 200 letters",
 	} {
 		_, err := ParseCSV([]byte(text), time.Time{})
@@ -172,9 +172,9 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 // TestWhatMayBeAMistake: a file that can be read, and is hardly meant so, is read and doubted.
 func TestWhatMayBeAMistake(t *testing.T) {
 	for name, c := range map[string]struct{ text, note string }{
-		"bytes or GiB":        {"date,used\n2026-01-01,100.5\n2026-01-02,101\n", "numbers without a unit are bytes: where they are not, name the unit"},
+		"bytes or GiB":        {"date,used\n2026-01-01,100.5\n2026-01-02,101\n", "numbers without a unit are bytes: if they are not, name the unit"},
 		"more than the quota": {"date,used,limit\n2026-01-01,3G,2G\n", "in line 2 more is in use (3G) than there is (2G)"},
-		"a lone size":         {"date,size\n2026-01-01,100G\n2026-01-02,101G\n", "the column size is taken for what is used: no other one is"},
+		"a lone size":         {"date,size\n2026-01-01,100G\n2026-01-02,101G\n", "the column size is used for the used space: there is no other candidate"},
 		"a size in its unit":  {"date,used,size\n2026-01-01,107374182400,200\n", "in line 2 more is in use (107374182400) than there is (200): are both in the same unit?"},
 	} {
 		got, err := ParseCSV([]byte(c.text), time.Time{})

@@ -61,7 +61,7 @@ func (f *file) df(text []byte) error {
 	return nil
 }
 
-const wantedOfDF = "want what df writes, and before each time a line with the date, as of { date; df -k; }; or the date in each line"
+const wantedOfDF = "it needs the output of df with the date on a line before each, as { date; df -k; } prints it; or with the date in each line"
 
 func (f *file) dfLine(log *dfLog, text string, line int) error {
 	switch {
@@ -96,7 +96,7 @@ func (log *dfLog) header(text string) error {
 	m := dfBlocks.FindStringSubmatch(text)
 	switch {
 	case strings.Contains(text, "Inodes"):
-		return hint.With(errors.New("these are inodes, and not bytes"), "want what df writes without -i")
+		return hint.With(errors.New("these are inodes, and not bytes"), "use the output of df without -i")
 	case m == nil: // df -h, which writes units
 		log.block = unit{bytes: 1}
 	default:

@@ -38,7 +38,7 @@ func TestWhatIsNotCountedInBytes(t *testing.T) {
 			t.Errorf("%s: %v, hint %q", header, err, hint.Of(err))
 		}
 	}
-	for header, todo := range map[string]string{"date,free_bytes": "add a column size_bytes", "date,data_bytes,wal_bytes": "a row for each of them, as date,name,used_bytes"} {
+	for header, todo := range map[string]string{"date,free_bytes": "add a column size_bytes", "date,data_bytes,wal_bytes": "a row for each, as date,name,used_bytes"} {
 		if _, err := ParseCSV([]byte(header+"\n2026-01-01,3,4\n"), time.Time{}); !strings.Contains(hint.Of(err), todo) {
 			t.Errorf("%s: hint %q", header, hint.Of(err))
 		}

@@ -43,7 +43,7 @@ func (f *file) twice(t *Table, order []int) error {
 	moment := t.Days[order[first]].Date.Format(time.DateTime)
 	one, other := t.lines[order[first-1]], t.lines[order[first]]
 	if len(bad) > max(1, len(days)/mostTwice) {
-		return hint.With(fmt.Errorf("line %d: %s has another value than in line %d, and so have moments of %d days", other, moment, one, len(bad)),
+		return hint.With(fmt.Errorf("line %d: %s has another value than in line %d, and so have times of %d days", other, moment, one, len(bad)),
 			"write the time of day as well; where rows are of several things, name them in a column such as mount")
 	}
 	f.note(fmt.Sprintf("%s has two values (lines %d and %d), as when clocks are set back: the later row counts", moment, one, other))

@@ -93,7 +93,7 @@ func TestParseMatrix(t *testing.T) {
 		t.Errorf("what is no number was taken for one: %v", s.Days)
 	}
 	for text, want := range map[string]string{
-		"<html>": "not the answer of a Prometheus", `{"status":"error","error":"bad_data: x"}`: "bad_data", `{"status":"success","data":{"resultType":"vector"}}`: "gives a vector",
+		"<html>": "not an answer of Prometheus", `{"status":"error","error":"bad_data: x"}`: "bad_data", `{"status":"success","data":{"resultType":"vector"}}`: "gives a vector",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`:                      "not a time and a value",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[5,"many"]]}]}}`:                     "is not a value",
 		`{"status":"success","data":{"resultType":"matrix","result":[{}` + strings.Repeat(",{}", mostSeries) + `]}}`: "gives 501 series, and 500 are the most",

@@ -191,7 +191,7 @@ func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) 
 	v *= of.bytes
 	switch {
 	case err == nil && v >= math.MaxInt64:
-		return 0, of, fmt.Errorf("%q is more than 8E, and so much fits nowhere", Clip(cell))
+		return 0, of, fmt.Errorf("%q is more than 8E, which cannot be", Clip(cell))
 	case err != nil || !(v >= 0):
 		return 0, of, notBytes(cell)
 	case of.percent && v > 100:

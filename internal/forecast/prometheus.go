@@ -38,16 +38,16 @@ func ParseMatrix(text []byte) ([]Answer, error) {
 		}
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, hint.With(errors.New("this is not the answer of a Prometheus"), "want the address of its HTTP API, without /api/v1")
+		return nil, hint.With(errors.New("this is not an answer of Prometheus"), "use the address of its HTTP API, without /api/v1")
 	}
 	if doc.Status != "success" {
 		return nil, fmt.Errorf("it answers: %s", Clip(doc.Error))
 	}
 	if doc.Data.ResultType != "matrix" {
-		return nil, hint.With(fmt.Errorf("the query gives a %s", Clip(doc.Data.ResultType)), "want an instant vector, such as node_filesystem_size_bytes - node_filesystem_free_bytes")
+		return nil, hint.With(fmt.Errorf("the query gives a %s", Clip(doc.Data.ResultType)), "use an instant vector, such as node_filesystem_size_bytes - node_filesystem_free_bytes")
 	}
 	if n := len(doc.Data.Result); n > mostSeries {
-		return nil, hint.With(fmt.Errorf("the query gives %d series, and %d are the most", n, mostSeries), "ask for fewer: node_filesystem_…{instance=\"db1:9100\"}")
+		return nil, hint.With(fmt.Errorf("the query returns %d series, and the maximum is %d", n, mostSeries), "ask for fewer: node_filesystem_…{instance=\"db1:9100\"}")
 	}
 	var all []Answer
 	alike := map[string]int{}

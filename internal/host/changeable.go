@@ -21,9 +21,9 @@ func (s Stat) changeable(rights fs.FileMode) string {
 	case s.UID != 0 && int(s.UID) != os.Geteuid():
 		return fmt.Sprintf("belongs to user %d", s.UID)
 	case rights&0o002 != 0:
-		return "can be written by everybody"
+		return "is writable by everybody"
 	case rights&0o020 != 0:
-		return fmt.Sprintf("can be written by group %d", s.GID)
+		return fmt.Sprintf("is writable by group %d", s.GID)
 	}
 	return ""
 }

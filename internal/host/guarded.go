@@ -124,7 +124,7 @@ func (e *unguarded) Is(target error) bool { return target == ErrDenied }
 
 // Hint says what a person can do.
 func (e *unguarded) Hint() string {
-	return "read what it holds first, journals with plumb history; then give it to the user who runs this (chown), and take the right to write from others (chmod go-w)"
+	return "first read its contents, journals with plumb history; then give it to the user who runs this (chown), and remove the right to write from others (chmod go-w)"
 }
 
 // writers says who else can write to something on a path; "" for nobody. A directory with the sticky bit passes unless it has to be

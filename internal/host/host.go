@@ -204,7 +204,7 @@ func (r Rows) Lines(null string) string {
 // error of that as it is.
 func One(answer Rows, err error) ([]*string, error) {
 	if err == nil && len(answer.Values) != 1 {
-		err = fmt.Errorf("the server answers with %d rows, and one is expected", len(answer.Values))
+		err = fmt.Errorf("the server answers with %d rows, but one is expected", len(answer.Values))
 	}
 	if err != nil {
 		return nil, err

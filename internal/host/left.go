@@ -69,7 +69,7 @@ type LeftRunning struct{ Who string } // "process 4711 (mkfs.xfs)"
 
 // Error implements error.
 func (e LeftRunning) Error() string {
-	return e.Who + " still runs, which a Plumb began that was killed"
+	return e.Who + " is still running; a Plumb that was killed started it"
 }
 
 // Unwrap is for errors.Is.
@@ -77,7 +77,7 @@ func (e LeftRunning) Unwrap() error { return ErrLocked }
 
 // Hint says what a person can do.
 func (e LeftRunning) Hint() string {
-	return "wait until it has ended; one that waits in the kernel for a disk ends with a restart of the machine at the latest"
+	return "wait until it has ended; one that waits in the kernel for a disk ends when the machine is restarted, at the latest"
 }
 
 // HeldBy says of a lock that was refused who has it: a command that a killed Plumb has left, or else other, with a hint. Any other error

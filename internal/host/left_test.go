@@ -89,7 +89,7 @@ func TestALockWaitsForWhatAKilledPlumbLeft(t *testing.T) {
 			t.Parallel()
 			dir, h := left(t, way), doer(t)
 			_, err := h.Lock(t.Context(), dir+"/lock")
-			if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), " (sh) still runs, which a Plumb began that was killed") {
+			if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), " (sh) is still running; a Plumb that was killed started it") {
 				t.Fatalf("while it runs: %v", err)
 			}
 			if said := HeldBy(err, "another Plumb", "wait"); !errors.Is(said, ErrLocked) || !strings.HasPrefix(said.Error(), "process ") {

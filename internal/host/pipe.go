@@ -49,7 +49,7 @@ type Flow struct {
 
 var (
 	errQuiet = kindError{"ended, because nothing went in or out for", context.DeadlineExceeded}
-	errHeld  = errors.New("it has ended, but something it started holds its output open: what it gave may not be all")
+	errHeld  = errors.New("it has ended, but something that it started holds its output open, so its output may be incomplete")
 	errStays = kindError{"it does not end, even when killed: it waits in the kernel", context.DeadlineExceeded}
 )
 

@@ -43,7 +43,7 @@ func (b *bench) moveApart(ctx context.Context, logs Logs) error {
 		}
 	}
 	if _, err := b.lab.Box.Do.Readlink(ctx, at); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already", at)
+		return fmt.Errorf("%s already exists", at)
 	}
 	if err := b.layout.volume.Apart(ctx, logs.Dir, b.lab.UID, b.lab.GID); err != nil {
 		return err

@@ -98,7 +98,7 @@ func TestApartFollowsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := b.apart(t.Context(), experiment.Trial{})
-	if err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("%v", err)
 	}
 	if got := below(t, elsewhere); len(got) > 0 {

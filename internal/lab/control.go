@@ -74,7 +74,7 @@ func (b *bench) limitMemory(ctx context.Context, r *experiment.Record) error {
 		return nil
 	}
 	if most <= 0 {
-		return fmt.Errorf("of %s of memory the ARC takes %s: nothing is left for the server", s.Memory, b.setup.Volume.ARC)
+		return fmt.Errorf("the ARC takes %[2]s of %[1]s of memory: nothing is left for the server", s.Memory, b.setup.Volume.ARC)
 	}
 	return g.LimitMemory(ctx, b.lab.Box.Do, most)
 }
@@ -122,7 +122,7 @@ func (b *bench) halt(ctx context.Context) error {
 		}
 		stopped = running
 	}
-	return errors.New("halt the server: it begins processes faster than they are stopped")
+	return errors.New("halt the server: it starts processes faster than they are stopped")
 }
 
 // resume lets the server go on. It does nothing to one that runs.

@@ -25,8 +25,8 @@ func TestDemand(t *testing.T) {
 		says, hint  string // of the error
 	}{
 		"all fits":        {loops: 2, sets: 1, data: gigabyte},
-		"full disk":       {loops: 3, says: "/srv has 5G free, and the experiment takes 6G: 3 × a volume of 2G", hint: "--dir"},
-		"full pool":       {sets: 2, data: gigabyte, says: "tank/db has 4G free, and the experiment takes 6G", hint: "66 % of it"},
+		"full disk":       {loops: 3, says: "/srv has 5G free, but the experiment takes 6G: 3 × a volume of 2G", hint: "--dir"},
+		"full pool":       {sets: 2, data: gigabyte, says: "tank/db has 4G free, but the experiment takes 6G", hint: "66 % of it"},
 		"only in a pool":  {sets: 1, data: gigabyte},
 		"nothing is free": {sets: 1, data: 1 << 50, says: "tank/db has 4G free", hint: "less data helps"},
 	} {

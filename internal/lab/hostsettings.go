@@ -35,7 +35,7 @@ func (b *bench) hostSettings(ctx context.Context) error {
 }
 
 func errHost() error {
-	return hint.With(fmt.Errorf("the experiment changes settings of the whole machine"), "--allow-host lets it; each is put back after its trial, by plumb lab sweep if need be")
+	return hint.With(fmt.Errorf("the experiment changes settings of the whole machine"), "--allow-host allows it; each is restored after its trial, if necessary by plumb lab sweep")
 }
 
 func (b *bench) hostSetting(ctx context.Context, key, value string) error {

@@ -17,7 +17,7 @@ func keep(x experiment.Experiment, r *experiment.Record, m measured) {
 	r.Lent(m.stolen)
 	r.Metric = metric(x.Metric, res)
 	if math.IsNaN(r.Metric) || r.Metric <= 0 {
-		r.Mark(experiment.MarkFailed, "nothing was done that could be compared")
+		r.Mark(experiment.MarkFailed, "there are no operations to compare")
 		r.Metric = 0
 	}
 	for _, op := range res.Ops {

@@ -156,7 +156,7 @@ func (d demand) met(ctx context.Context, h host.Reader, dir string) (says []stri
 		takes, why := experiment.Bytes(r.takes>>20<<20), strings.Join(tally(r.why), ", ")
 		says = append(says, fmt.Sprintf("disk: %s %s: %s", takes, where, why))
 		if known && r.free < int64(takes) {
-			return says, hint.With(fmt.Errorf("%s has %s free, and the experiment takes %s: %s", on, experiment.Bytes(r.free>>20<<20), takes, why), help)
+			return says, hint.With(fmt.Errorf("%s has %s free, but the experiment takes %s: %s", on, experiment.Bytes(r.free>>20<<20), takes, why), help)
 		}
 	}
 	return says, nil

@@ -65,7 +65,7 @@ func New(ctx context.Context, do *host.LiveDoer, dir string, l Lab) (*Lab, error
 		return nil, err
 	}
 	if st, err := do.Stat(ctx, whole); err != nil || !st.Mode.IsDir() {
-		return nil, hint.Usage(fmt.Sprintf("--dir %s is not a directory", whole), "make it first, on the disk to be measured")
+		return nil, hint.Usage(fmt.Sprintf("--dir %s is not a directory", whole), "create it first, on the disk that you want to measure")
 	}
 	if whole, err = host.OnlyOurs(whole); err != nil {
 		return nil, hint.With(fmt.Errorf("make a lab below %s: %w", dir, err), "--dir names a directory in which only root can rename things, such as /var/tmp")

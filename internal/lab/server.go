@@ -132,7 +132,7 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 		return nil, err
 	}
 	if err := run.ready(ctx); err != nil {
-		err = fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log))
+		err = fmt.Errorf("%s did not start: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log))
 		return nil, errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), run.thing))
 	}
 	if err := layout.engine.Prepare(ctx, dir); err != nil {

@@ -172,9 +172,9 @@ func (b *bench) compare(r *experiment.Record, effective map[string]string) {
 	maps.Copy(asked, b.setup.Server.Settings)
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if have, known := b.layout.engine.Lookup(effective, name); !known {
-			r.Remark(experiment.MarkNotAsAsked, "the server does not show %s, so it is not known whether %q is in force", name, asked[name])
+			r.Remark(experiment.MarkNotAsAsked, "the server does not report %s, so it is not known whether %q is in force", name, asked[name])
 		} else if !b.layout.engine.Same(name, asked[name], have) {
-			r.Mark(experiment.MarkNotAsAsked, "%s is %s on the running server, and %s was asked for", name, have, asked[name])
+			r.Mark(experiment.MarkNotAsAsked, "%s is %s on the running server, but %s was requested", name, have, asked[name])
 		}
 	}
 }
@@ -261,7 +261,7 @@ func (b *bench) finish(ctx context.Context, x experiment.Experiment, r *experime
 		}
 	}
 	if kills, known := b.control.kills(ctx); known && kills > 0 {
-		r.Mark(experiment.MarkFailed, "the kernel killed the server for want of memory: %d times", kills)
+		r.Mark(experiment.MarkFailed, "the kernel killed the server because memory ran out: %d times", kills)
 	}
 }
 

@@ -154,16 +154,16 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 		add(MarkStuck, "%d operations had not ended %s after the time was up, and were cut off", o.stuck, r.o.Grace)
 	}
 	if n := lost(res.Errors); n > 0 && r.ended == nil {
-		add(MarkLost, "%d sessions were lost and opened again", n)
+		add(MarkLost, "%d sessions were lost and reopened", n)
 	}
 	if res.Total.Failed > 0 {
 		add(MarkErrors, "%d operations failed and are not in the rate", res.Total.Failed)
 	}
 	if l := res.Open; l != nil && l.Saturated {
-		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; %d were still waiting at the end, whose response times are not in the figures", l.Offered, l.Served, l.Waiting)
+		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; %d were still waiting at the end, and their response times are not included", l.Offered, l.Served, l.Waiting)
 	}
 	if res.Client.Bound {
-		add(MarkClientBound, "client-bound: %s, so this shows the generator rather than the server", res.Client.BoundWhy)
+		add(MarkClientBound, "client-bound: %s, so this measures the generator rather than the server", res.Client.BoundWhy)
 	} else if m := res.Client.Machine; m != nil && *m > crowdedBusy && res.Client.Share > crowdedShare {
 		add(MarkCrowded, "this machine's processors were %.0f %% busy, and the generator took %.0f %% of them", 100**m, 100*res.Client.Share)
 	}

@@ -76,7 +76,7 @@ func newRun(w Workload, o Options) (*run, error) {
 	r.thinker, _ = w.(Thinker)
 	if o.Pace != nil {
 		if r.thinker != nil {
-			return nil, errors.New("a rate and think times are two ways to pace: give one")
+			return nil, errors.New("a rate and think times cannot be combined: give one")
 		}
 		r.gate = newGate(o.Pace)
 	}

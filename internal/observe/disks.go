@@ -98,7 +98,7 @@ func (c *chain) join(o chain) {
 }
 
 var (
-	errCircle  = errors.New("the chain of devices leads back to itself")
+	errCircle  = errors.New("the chain of devices is circular")
 	errNoDisks = errors.New("its disks are not known")
 )
 
@@ -173,7 +173,7 @@ func (j *joiner) belowBlock(ctx context.Context, b *stack.Thing) chain {
 	case "zvol":
 		return j.through(ctx, b, "dataset")
 	case "drbd":
-		return chain{err: errors.New("what a DRBD device lies on is not read")}
+		return chain{err: errors.New("the devices below a DRBD device are not read")}
 	}
 	on, known := b.Links["on"]
 	if known && len(on) == 0 {

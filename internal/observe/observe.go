@@ -83,8 +83,8 @@ func collectInTime(ctx context.Context, h host.Reader, seen *stack.Stack, p Prob
 		return obs, false
 	case <-time.After(grace):
 	}
-	obs.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; nothing it saw is shown", p.Name(), units.Span(time.Since(began))),
-		"something it asked for hangs; --timeout 2m gives it longer")
+	obs.Gap(stack.Ref{}, fmt.Sprintf("the probe %s did not end in %s; its results are not shown", p.Name(), units.Span(time.Since(began))),
+		"something that it reads hangs; --timeout 2m gives it longer")
 	return obs, true
 }
 

@@ -44,7 +44,7 @@ func RunsAs(ctx context.Context, h host.Reader, pid int) (uid, gid int, err erro
 		return 0, 0, err
 	}
 	if uid, gid = effective(status, "Uid"), effective(status, "Gid"); uid < 0 || gid < 0 {
-		err = fmt.Errorf("%s does not say as whom it runs", name)
+		err = fmt.Errorf("%s does not say as which user it runs", name)
 	}
 	return uid, gid, err
 }

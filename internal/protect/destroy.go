@@ -176,7 +176,7 @@ func (k *Keeper) removable(ctx context.Context, h host.Reader, m Member) (Member
 
 // goOn finishes a destruction that an earlier run began.
 func (k *Keeper) goOn(ctx context.Context, p Point) error {
-	return k.destroy(ctx, p, "its destruction was begun before")
+	return k.destroy(ctx, p, "an earlier run began to destroy it")
 }
 
 // destroy destroys what is left of a point that is announced to be destroyed. If that fails before any snapshot was lost, the
@@ -196,7 +196,7 @@ func (k *Keeper) destroy(ctx context.Context, p Point, why ...string) error {
 		return err
 	}
 	if err := k.Do.Append(ctx, path.Join(k.Store.Dir, goneLog), append(line, '\n')); err != nil {
-		return fmt.Errorf("note that point %s was destroyed: %w", p.ID, err)
+		return fmt.Errorf("record that point %s was destroyed: %w", p.ID, err)
 	}
 	return k.Store.Remove(ctx, k.Do, p.ID)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // elsewhere is the doubt of a point whose lock turned out not to have lasted.
-const elsewhere = "a copy recovered another position than was read under the lock"
+const elsewhere = "a copy recovered to another position than the one read under the lock"
 
 // Short says what a drill lacked to prove its point; "" when it proved it.
 func (d Drill) Short() string {

@@ -141,7 +141,7 @@ func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 	if why != nil {
 		return Volume{}, why
 	}
-	return Volume{}, errors.New("on " + m.Type + " (" + m.Source + "), of which no snapshots can be taken here")
+	return Volume{}, errors.New("on " + m.Type + " (" + m.Source + "), where no snapshots can be taken")
 }
 
 func (f *finding) stray(file string, why error) {

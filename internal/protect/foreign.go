@@ -96,7 +96,7 @@ func (k *Keeper) ForeignPoint(ctx context.Context, h host.Reader, s *stack.Stack
 		}
 	}
 	return Point{}, hint.With(fmt.Errorf("no server that runs here keeps data on %s", dataset),
-		"start the server of which the snapshot is: how a copy is started is known of it alone. plumb protect list --foreign shows what can be named")
+		"start the server that the snapshot is of: only from it does Plumb know how to start a copy. plumb protect list --foreign shows what can be named")
 }
 
 func (k *Keeper) foreign(ctx context.Context, h host.Reader, plan Plan, name string) (Point, error) {
@@ -108,23 +108,23 @@ func (k *Keeper) foreign(ctx context.Context, h host.Reader, plan Plan, name str
 		return Point{}, err
 	}
 	p := Point{State: Taken, Host: k.Host, Plumb: k.Plumb, Server: plan.Server, Mode: ModeCrash, Label: Crash,
-		Doubts: []string{"others took it: nothing is known of how", "its copy is started with the program and the settings that the server has now"}}
+		Doubts: []string{"others took it: how is not known", "its copy is started with the program and the settings that the server has now"}}
 	for _, v := range plan.Set.Volumes {
 		i := slices.IndexFunc(all, func(f Foreign) bool {
 			return f.Storage == v.Storage && f.Name == v.Name && strings.HasSuffix(f.Snapshot, "@"+name)
 		})
 		if i < 0 {
-			return Point{}, hint.With(fmt.Errorf("%s keeps data on %s too, of which others have no snapshot named %s", plan.Server.Ref, v.Name, name), "plumb protect list --foreign shows what there is")
+			return Point{}, hint.With(fmt.Errorf("%s also keeps data on %s, which has no snapshot named %s", plan.Server.Ref, v.Name, name), "plumb protect list --foreign shows what there is")
 		}
 		p.Members = append(p.Members, Member{Volume: v, Snapshot: all[i].Snapshot, GUID: all[i].GUID, Birth: all[i].Birth})
 		p.Times.Began, p.Times.Snapshot, p.Times.Ended = all[i].At, all[i].At, all[i].At
 	}
 	if plan.Set.Apart != "" || !sameBirth(p.Members) {
-		return Point{}, hint.With(errors.New("the snapshots are not of one moment"), "whoever takes them must take them in one command: sanoid with recursive = zfs, zfs snapshot -r")
+		return Point{}, hint.With(errors.New("the snapshots are not of one moment"), "they must be taken in one command: sanoid with recursive = zfs, zfs snapshot -r")
 	}
 	for _, m := range plan.Modes {
 		if m.Name == ModeCrash && m.Not != "" {
-			p.Doubts = append(p.Doubts, "files taken without a lock are not enough of this server: "+m.Not)
+			p.Doubts = append(p.Doubts, "snapshots taken without a lock are not enough for this server: "+m.Not)
 		}
 	}
 	return p, nil

@@ -71,7 +71,7 @@ func (k *Keeper) unanswered(ctx context.Context, h host.Reader, id string, m Mem
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case unasked(err):
-		return "", hint.With(fmt.Errorf("%w: that says nothing of the storage", err), "run as root")
+		return "", hint.With(fmt.Errorf("%w: that says nothing about the storage", err), "run as root")
 	case errors.Is(err, ErrThere):
 		return "", err
 	}

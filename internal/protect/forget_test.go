@@ -58,8 +58,8 @@ func TestForgetIsRefused(t *testing.T) {
 		want  string
 	}{
 		"all answers":        {dead: nil, want: "all of the storage of point"},
-		"no right to ask":    {dead: fmt.Errorf("run zfs get: %w", host.ErrDenied), want: "says nothing of the storage"},
-		"more than was read": {dead: fmt.Errorf("run zfs get: %w", host.ErrTooLarge), want: "says nothing of the storage"},
+		"no right to ask":    {dead: fmt.Errorf("run zfs get: %w", host.ErrDenied), want: "says nothing about the storage"},
+		"more than was read": {dead: fmt.Errorf("run zfs get: %w", host.ErrTooLarge), want: "says nothing about the storage"},
 		"it is there":        {dead: fmt.Errorf("find its top: %w, mounted on /data", ErrThere), want: "it is there, mounted on /data"},
 		"held":               {dead: errNoPool, with: func(s *scene, p Point) error { return s.Hold(context.Background(), p.ID, "audit") }, want: "held by audit"},
 		"not as planned":     {dead: errNoPool, still: func(Point) error { return errors.New("it is not as planned") }, want: "not as planned"},

@@ -74,7 +74,7 @@ func (k *Keeper) engine(kind string) (Engine, error) {
 			return e, nil
 		}
 	}
-	return nil, hint.With(fmt.Errorf("a %s has no points", kind), "points are taken of database servers that run on this host")
+	return nil, hint.With(fmt.Errorf("points of a %s cannot be taken", kind), "points are taken of database servers that run on this host")
 }
 
 // StorageOf returns the storage a volume is on.

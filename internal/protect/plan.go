@@ -70,7 +70,7 @@ func (p Plan) Choose(name string) (Mode, error) {
 		}
 	}
 	if why == nil {
-		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "want "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
+		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "use "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
 	}
 	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what prevents it")
 }
@@ -79,8 +79,8 @@ func (p Plan) Choose(name string) (Mode, error) {
 func (p Plan) Possible() error {
 	if len(p.Set.Strays) > 0 {
 		s := p.Set.Strays[0]
-		return hint.With(fmt.Errorf("a point of %s would lack %s%s", p.Server.Ref, s, more(len(p.Set.Strays)-1)),
-			cmp.Or(s.Hint, "move it to where the data is, or snapshot with --with COMMAND what holds it"))
+		return hint.With(fmt.Errorf("a point of %s would not include %s%s", p.Server.Ref, s, more(len(p.Set.Strays)-1)),
+			cmp.Or(s.Hint, "move it to the filesystem of the data, or snapshot its storage with --with COMMAND"))
 	}
 	if len(p.Set.Volumes) == 0 {
 		return hint.With(fmt.Errorf("it is not known where %s keeps its data", p.Server.Ref), "run as root; plumb stack shows what is seen")

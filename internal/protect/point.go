@@ -88,7 +88,7 @@ func (p Point) Whole() error {
 	case Taken:
 		return nil
 	case Destroying:
-		return hint.With(errors.New("its destruction was begun"), "plumb prune continues it; plumb protect list shows other points")
+		return hint.With(errors.New("a run began to destroy it"), "plumb prune continues it; plumb protect list shows other points")
 	}
 	return hint.With(errors.New("it is being taken, or the run that took it was killed"), "the next plumb snapshot or plumb prune finishes what a killed run left")
 }

@@ -167,13 +167,13 @@ type MemberState struct {
 func (s MemberState) Usable(m Member) error {
 	switch {
 	case s.Now != "":
-		return hint.With(fmt.Errorf("the snapshot %s is %s now", m.Snapshot, s.Now), "give it back the name that it had: what it is of was renamed")
+		return hint.With(fmt.Errorf("the snapshot %s is %s now", m.Snapshot, s.Now), "rename it back: its dataset or volume was renamed")
 	case s.Gone:
 		return hint.With(fmt.Errorf("the snapshot %s is gone", m.Snapshot), "somebody destroyed it: the point can no longer be used; plumb protect list shows others")
 	case len(s.Lacks) > 0:
 		return hint.With(fmt.Errorf("a part of the snapshot %s is missing: %s", m.Snapshot, strings.Join(s.Lacks, ", ")), "it was destroyed, or never made: the point can no longer be used; plumb prune POINT destroys the rest")
 	case s.Other:
-		return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", m.Snapshot), "somebody destroyed the point's snapshot and made this one: the point can no longer be used; plumb protect list shows others")
+		return hint.With(fmt.Errorf("%s is not the snapshot that was taken", m.Snapshot), "somebody destroyed the point's snapshot and made this one: the point can no longer be used; plumb protect list shows others")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type Store struct {
 }
 
 // ErrBusy says that another process is making, changing or destroying points, or rolling back a server.
-var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host, or rolling a server back"), "wait until it has ended")
+var ErrBusy = hint.With(errors.New("another Plumb is taking or removing points on this host, or rolling a server back"), "wait until it has ended")
 
 const pointFiles = "*.json"
 
@@ -163,7 +163,7 @@ func (s Store) odd(p Point, file string) string {
 func (s Store) Put(ctx context.Context, d host.Doer, p Point) error {
 	p.Form = Form
 	if err := WriteKept(ctx, d, s.file(p.ID), p, 0o600); err != nil {
-		return fmt.Errorf("write point %s down: %w", p.ID, err)
+		return fmt.Errorf("record point %s: %w", p.ID, err)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (t *taking) take(ctx context.Context) error {
 	settle, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	if err := t.each(func(s Storage, vols []Volume) error { return s.Settle(settle, t.k.Do, vols) }); err != nil {
-		return fmt.Errorf("write out what waits: %w", err)
+		return fmt.Errorf("write dirty data to disk: %w", err)
 	}
 	started, err := t.started(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (t *taking) tidy(ctx context.Context) error {
 			continue
 		}
 		if err := tidier.Tidy(ctx, t.k.Do, own, SnapshotName(t.point.ID)); err != nil {
-			return fmt.Errorf("destroy what was snapshotted beside: %w", err)
+			return fmt.Errorf("destroy the other snapshots: %w", err)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func (t *taking) held(ctx context.Context) error {
 // committed by then.
 func (t *taking) bare(ctx context.Context) (err error) {
 	if t.point.Position, err = t.e.Position(ctx, t.k.Do, t.plan.Target); err != nil {
-		t.doubt("where the server stood is not known: " + err.Error())
+		t.doubt("the server's position is not known: " + err.Error())
 	}
 	return t.snapshot(ctx, nil)
 }
@@ -189,7 +189,7 @@ func (t *taking) frozen(ctx context.Context) error {
 	}
 	var err error
 	if t.point.Position, err = t.e.Position(ctx, t.k.Do, t.plan.Target); err != nil {
-		t.doubt("where the server stood is not known: " + err.Error())
+		t.doubt("the server's position is not known: " + err.Error())
 	}
 	began := t.k.Now()
 	f, err := t.k.Freezer.Freeze(ctx, t.k.Do, t.plan.Server, t.o.Hold)
@@ -203,7 +203,7 @@ func (t *taking) frozen(ctx context.Context) error {
 	thawed := f.Thaw(late)
 	t.point.Times.Held = t.k.Now().Sub(began)
 	if whole != nil {
-		t.doubt("it was not proven that the server stood still: " + whole.Error())
+		t.doubt("it is not proven that the server stood still: " + whole.Error())
 	}
 	return errors.Join(err, thawed)
 }
@@ -243,7 +243,7 @@ func (t *taking) quiet(ctx context.Context) error {
 		t.doubt(err.Error())
 	}
 	if released != nil {
-		t.doubt("the lock could not be given back in order: " + released.Error())
+		t.doubt("the lock could not be released properly: " + released.Error())
 		if t.mode.Name == ModeBackupAPI { // its files come with the release
 			err = errors.Join(err, released)
 		}
@@ -304,7 +304,7 @@ func complete(vols []Volume, all []Member) error {
 		}
 	}
 	if len(all) != len(vols) {
-		return fmt.Errorf("%d volumes were asked for, and %d were made", len(vols), len(all))
+		return fmt.Errorf("snapshots of %d volumes were requested, but %d were made", len(vols), len(all))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestLabels(t *testing.T) {
 		{"position moved", ModeLocked, func(s *scene) { s.server.moves = true }, machine{}, Crash, "moved under the lock", ""},
 		{"position unread", ModeLocked, func(s *scene) { s.server.unread = true }, machine{}, Crash, "could not be read", ""},
 		{"another connection", ModeLocked, nil, machine{broken: true}, Crash, "the lock was lost", ""},
-		{"release failed", ModeLocked, func(s *scene) { s.server.kept = true }, machine{}, Crash, "could not be given back", ""},
+		{"release failed", ModeLocked, func(s *scene) { s.server.kept = true }, machine{}, Crash, "could not be released", ""},
 		{"known doubts change nothing", ModeLocked, func(s *scene) { s.plan.Modes[1].Doubts = []string{"flush = 2"} }, machine{}, Locked, "flush = 2", ""},
 		{"two moments", ModeCrash, func(s *scene) { s.shelf.swap = true }, machine{}, "", "", "not of one moment"},
 		{"snapshot failed", ModeLocked, func(s *scene) { s.shelf.fail = 2 }, machine{}, "", "", "no space left"},

@@ -13,7 +13,7 @@ func (t *taking) arm(ctx context.Context) (Armed, error) {
 		return nobody{}, nil
 	}
 	if t.k.Heir == nil {
-		return nil, fmt.Errorf("nothing here can give back what outlives a connection: %s", strings.Join(t.mode.Will, "; "))
+		return nil, fmt.Errorf("nothing here can release what outlives a connection: %s", strings.Join(t.mode.Will, "; "))
 	}
 	return t.k.Heir.Arm(ctx, t.k.Do, t.plan.Target, t.mode.Will, t.o.Wait+t.o.Hold+letGoTime)
 }

@@ -60,7 +60,7 @@ func TestWill(t *testing.T) {
 		{"nobody is ready", heirs{arms: errors.New("no setsid")}, nil, false, []string{"arm unlock"}, "no setsid", ""},
 		{"the lock fails", heirs{}, errors.New("cut off"), false, []string{"arm unlock", "lock", "end false"}, "cut off", ""},
 		{"another's lock", heirs{}, fmt.Errorf("locked: %w", ErrUntouched), false, []string{"arm unlock", "lock", "end true"}, "locked", ""},
-		{"the release fails", heirs{}, nil, true, []string{"arm unlock", "lock", "end false"}, "", "could not be given back"},
+		{"the release fails", heirs{}, nil, true, []string{"arm unlock", "lock", "end false"}, "", "could not be released"},
 		{"it took too long", heirs{ends: errors.New("given back in the midst")}, nil, false, []string{"arm unlock", "lock", "end true"}, "", "in the midst"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

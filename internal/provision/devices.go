@@ -5,9 +5,9 @@ const OfCache = "its records need memory of the ARC: about 96 bytes each"
 
 // OfLog is what a person should know of a log device before saying yes. One that stands alone has no mirror.
 func OfLog(alone bool) []string {
-	all := []string{"it must keep what it was told to flush when the power goes (power-loss protection), which Plumb cannot see"}
+	all := []string{"it must keep flushed data through a power cut (power-loss protection), which Plumb cannot check"}
 	if alone {
-		all = append(all, "it stands alone: if it fails in the same moment as the machine, the last seconds of synchronous writes are lost; zpool attach makes it a mirror")
+		all = append(all, "it is not mirrored: if it fails at the same moment as the machine, the last seconds of synchronous writes are lost; zpool attach makes it a mirror")
 	}
 	return all
 }

@@ -14,14 +14,14 @@ func Bare(ctx context.Context, h host.Reader, at string) error {
 		return err
 	}
 	if !st.Mode.IsDir() || st.Resolved != at {
-		return change.Refuse("name a place without links", "%s is not a directory, or is a link", at)
+		return change.Refuse("name a place whose path has no links", "%s is not a directory, or is a link", at)
 	}
 	names, err := h.Glob(ctx, host.Verbatim(at)+"/*")
 	if err != nil {
 		return err
 	}
 	if len(names) > 0 {
-		return change.Refuse("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
+		return change.Refuse("name a place that is empty or does not exist; data are moved there later", "%s is not empty, and would be hidden by what is mounted there", at)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
 	if err != nil && out.Number > 0 {
 		err = hint.With(fmt.Errorf("%s (change %d): %w%s", s.Name, out.Number, err, became(out)),
-			cmp.Or(r.Again, "plumb provision again continues where it stands; --undo takes all of it back")+", plumb history "+strconv.Itoa(out.Number)+" shows each act")
+			cmp.Or(r.Again, "plumb provision again continues from there; --undo reverts all of it")+", plumb history "+strconv.Itoa(out.Number)+" shows each act")
 	} else if err != nil {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -98,7 +98,7 @@ func (r Run) Stages(ctx context.Context) (all []*change.Change, err error) {
 	}
 	for _, c := range every {
 		if c.Damage != nil {
-			return nil, hint.With(fmt.Errorf("read change %d, which may be of this provision: %w", c.Number, c.Damage), "move the file away once you know what it did: plumb history lists it")
+			return nil, hint.With(fmt.Errorf("read change %d, which may be of this provision: %w", c.Number, c.Damage), "move the file away once you know what that change did: plumb history lists it")
 		}
 		if c.Of == r.of() && c.Open() {
 			all = append(all, c)
@@ -126,7 +126,7 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 			return k.Resume(ctx, c.Number)
 		})
 		if err != nil {
-			return ended, hint.With(fmt.Errorf("continue change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d takes it back", c.Number))
+			return ended, hint.With(fmt.Errorf("continue change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d reverts it", c.Number))
 		}
 	}
 	return ended, nil
@@ -159,7 +159,7 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 				left = fmt.Sprintf("%d later stages are undone", len(undone))
 			}
 			if err = fmt.Errorf("undo change %d (%s): %w", c.Number, left, err); hint.Of(err) == "" {
-				err = hint.With(err, fmt.Sprintf("--undo again continues, once that is mended; plumb history %d shows each act", c.Number))
+				err = hint.With(err, fmt.Sprintf("fix that, and --undo again continues; plumb history %d shows each act", c.Number))
 			}
 			return undone, err
 		}
@@ -169,4 +169,4 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 }
 
 // ErrStands says that a stage was carried out, and that the host is still not as the plan wants it.
-var ErrStands = errors.New("it was carried out, and the host is not as the plan wants it")
+var ErrStands = errors.New("it was carried out, but the host is not as planned")

@@ -120,7 +120,7 @@ func TestGoOnEndsWhatWasBegun(t *testing.T) {
 
 // A stage that fails says what became of what it did before: where that could not be taken back, a server may stand still.
 func TestAStageThatFailsSaysWhatBecameOfIt(t *testing.T) {
-	for undo, want := range map[string]string{"true": "; what it did before is taken back", "echo the disk is gone >&2; exit 1": "; what it did before could not be taken back: undo first: "} {
+	for undo, want := range map[string]string{"true": "; what it did before is taken back", "echo the disk is gone >&2; exit 1": "; what it did before could not be reverted: undo first: "} {
 		r, dir := journal(t)
 		sw := func(on, do, undo string) change.Act {
 			return change.Act{Switch: &change.Switch{On: on, Inspect: change.Inspection{File: filepath.Join(dir, on)}, After: "yes",

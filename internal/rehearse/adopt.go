@@ -60,7 +60,7 @@ func (s *Search) unproven() string {
 	case s.AsAdvised():
 		return "it is what is advised, or in force"
 	case len(s.Confirmed) == 0:
-		return "it was not measured again, so its gain is not proved"
+		return "it was not measured again, so its gain is not proven"
 	}
 	overAll := false
 	for _, v := range s.Confirmed {

@@ -66,7 +66,7 @@ func TestBestPointIsNotInThePlan(t *testing.T) {
 		"it is no better than all advice":                           func(r *Result) { r.Search.Confirmed[0].Word = report.Equivalent },
 		"it is no better than the server as it is":                  func(r *Result) { r.Search.Confirmed[1].Word = report.Worse },
 		"it was not compared with all advice, with which":           func(r *Result) { r.Search.Confirmed = r.Search.Confirmed[1:] },
-		"it was not measured again, so its gain is not proved":      func(r *Result) { r.Search.Confirmed = nil },
+		"it was not measured again, so its gain is not proven":      func(r *Result) { r.Search.Confirmed = nil },
 		"the server could not be used with it":                      func(r *Result) { r.Search.Broken = "no memory" },
 		"no trial gave a value":                                     func(r *Result) { r.Search.Best = nil },
 		"it is what is advised, or in force":                        func(r *Result) { r.Search.Dials[1].Start, r.Search.Best[0] = 4000, 512<<20 },

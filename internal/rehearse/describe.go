@@ -18,14 +18,14 @@ func (d *draft) describe() []string {
 	if l.Kind == experiment.TPCC {
 		load = "a load like TPC-C's"
 	}
-	add("It is driven by %s with %d sessions, not by the statements of the real clients.", load, l.Threads)
+	add("The load is %s with %d sessions, not the statements of the real clients.", load, l.Threads)
 	pace, filled := d.pace(), "from a cold cache"
 	if pace.fill > 0 {
 		filled = fmt.Sprintf("and %s without the volume's limit, which fill the cache", pace.fill)
 	}
-	add("A trial lasts %s after %s of warm-up %s: what takes longer to show, such as rare checkpoints, is seen in part or not at all.", pace.measure, pace.warmup, filled)
+	add("A trial lasts %s after %s of warm-up %s: effects that take longer, such as rare checkpoints, are seen only in part or not at all.", pace.measure, pace.warmup, filled)
 	if d.design(d.allArms(d.tried)) == experiment.Interleaved {
-		add("The servers that are compared run at the same time and take turns of about %s, while the others are suspended: what makes this machine faster or slower for a while affects all alike.", experiment.Turn)
+		add("The compared servers take turns of about %s, while the others are suspended: whatever makes this machine faster or slower for a while affects all of them alike.", experiment.Turn)
 	}
 	if group := d.group(); group != nil {
 		if cpus, ok := group.Number("cpu_limit"); ok && cpus > 0 {
@@ -64,7 +64,7 @@ func (d *draft) describeSizes(add func(format string, args ...any)) {
 	}
 	add("%s, and %s.", memory, data)
 	if z.scale < 1 {
-		add("Caches that are shares of memory are made smaller to %s of their size, as it is and in all arms, so that they are in the same proportion to the data as the real ones.", units.Percent(z.scale))
+		add("Caches whose size is a share of memory are scaled to %s of their size in all arms, so that they have the same proportion to the data as the real ones.", units.Percent(z.scale))
 	} else if z.realMemory > z.memory+z.memory/50 {
 		add("That is enough for its caches and data, so all sizes are the real ones.")
 	}

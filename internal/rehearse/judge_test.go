@@ -114,7 +114,7 @@ func TestVerdicts(t *testing.T) {
 		{Helps, true, " % more transactions a second (+"},
 		{Harms, true, "kept: it guards against lost transactions, and costs "},
 		{NoDifference, false, "left out: no difference larger than ±5 % ("},
-		{Helps, true, "kept: as many transactions a second within ±5 %, but the slowest answers come "},
+		{Helps, true, "kept: the same number of transactions a second within ±5 %, but the slowest answers come "},
 	} {
 		v := r.Steps[i]
 		if v.Word != c.word || v.Keep != c.keep || !strings.Contains(v.Why, c.why) || v.Step != &r.Proposal.Steps[i] || v.Arm != v.Step.Arm {
@@ -135,10 +135,10 @@ func TestVerdicts(t *testing.T) {
 
 func TestWhatTheServerRefusesHarms(t *testing.T) {
 	w := world{noise: 0.01, rate: map[string]float64{"innodb_io_capacity = 2000": 1.4},
-		fails: map[string]string{AllAdvice: "MariaDB did not come up: exit status 1\n2026 [Note] starting\n2026 [ERROR] unknown variable", "sync_binlog = 1": "MariaDB did not come up: exit status 1\n2026 [ERROR] unknown variable\n"},
+		fails: map[string]string{AllAdvice: "MariaDB did not start: exit status 1\n2026 [Note] starting\n2026 [ERROR] unknown variable", "sync_binlog = 1": "MariaDB did not start: exit status 1\n2026 [ERROR] unknown variable\n"},
 		loses: map[string]string{"innodb_flush_neighbors = 0": "table sbtest1 has 99 rows, and had 100"}}
 	r := w.judged(t, fourSteps(), ofSyncBinlog, Want{})
-	if r.All.Word != Harms || r.All.Failed != "MariaDB did not come up: exit status 1: 2026 [ERROR] unknown variable" {
+	if r.All.Word != Harms || r.All.Failed != "MariaDB did not start: exit status 1: 2026 [ERROR] unknown variable" {
 		t.Errorf("%+v", r.All)
 	}
 	for i, failed := range []string{"", "MariaDB did not come up", "has 99 rows", ""} {
@@ -284,7 +284,7 @@ func TestNothingKnownYet(t *testing.T) {
 		}
 	}
 	r := Judge(p, nil, "")
-	if why := r.Steps[1].Why; why != "kept: it guards against lost transactions, though it was no longer tried" {
+	if why := r.Steps[1].Why; why != "kept: it guards against lost transactions, though there was no time to try it" {
 		t.Error(why)
 	}
 	if why := r.Steps[4].Why; why != "kept: it is about a server that can stop or lose data, though no trial shows what it costs" {
@@ -295,7 +295,7 @@ func TestNothingKnownYet(t *testing.T) {
 func TestPlainErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "one line": "one line",
-		"did not come up: exit 1\nnote\n2026-11-21 0 [ERROR]  Aborting\n": "did not come up: exit 1: 2026-11-21 0 [ERROR] Aborting",
+		"did not start: exit 1\nnote\n2026-11-21 0 [ERROR]  Aborting\n": "did not start: exit 1: 2026-11-21 0 [ERROR] Aborting",
 		strings.Repeat("ä", 400): strings.Repeat("ä", 148) + "…",
 	} {
 		if got := plainly(text); got != want {

@@ -24,17 +24,17 @@ func (v *Verdict) decide(all Verdict) {
 	case v.Failed != "":
 		v.Why = "left out: the server cannot be used with it"
 	case catalog.Danger(v.Step.DurabilityTo) > catalog.Danger(v.Step.DurabilityFrom):
-		v.Why = "left out, whatever it brings: it makes the server less durable (" + v.Step.DurabilityTo + ")"
+		v.Why = "left out, whatever it gains: it makes the server less durable (" + v.Step.DurabilityTo + ")"
 	case v.Step.Safety:
 		v.Keep, v.Why = true, "kept: "+v.guards(doubt)
 	case v.Word == Helps:
 		v.Keep, v.Why = true, "kept: "+v.gain()
 	case v.Word == WithAll:
-		v.Keep, v.Why = true, "kept: "+Proven+"; together they bring "+all.gain()
+		v.Keep, v.Why = true, "kept: "+Proven+"; together they gain "+all.gain()
 	case v.Word == NotTried && v.Step.Left != "":
 		v.Why = "" // Left says it
 	case v.Word == NotTried:
-		v.Why = "left out: it was no longer tried"
+		v.Why = "left out: there was no time to try it"
 	case doubt != "":
 		v.Why = "left out: " + doubt
 	default:
@@ -81,23 +81,23 @@ func (v *Verdict) guards(doubt string) string {
 	case v.Word == NotTried && v.Step.Left != "":
 		return guard + ", though no trial shows what it costs"
 	case v.Word == NotTried:
-		return guard + ", though it was no longer tried"
+		return guard + ", though there was no time to try it"
 	case doubt != "":
-		return guard + ", though what it costs is not known: " + doubt
+		return guard + ", though its cost is not known: " + doubt
 	case v.Word == Helps:
 		return guard + ", and it helps: " + v.gain()
 	case v.Word == Harms:
 		return guard + ", and costs " + v.loss()
 	case v.Word == NoDifference:
-		return guard + ", and costs nothing that could be measured" + interval(v.Rate)
+		return guard + ", at no measurable cost" + interval(v.Rate)
 	}
-	return guard + "; what it costs is undecided" + interval(v.Rate)
+	return guard + "; its cost is undecided" + interval(v.Rate)
 }
 
 // gain says what helps.
 func (v *Verdict) gain() string {
 	if v.Within > 0 {
-		return fmt.Sprintf("as many transactions a second within ±%s, but the slowest answers come %s sooner%s", units.RoundPercent(v.Within), percent(v.P99.Value), interval(v.P99))
+		return fmt.Sprintf("the same number of transactions a second within ±%s, but the slowest answers come %s sooner%s", units.RoundPercent(v.Within), percent(v.P99.Value), interval(v.P99))
 	}
 	text := fmt.Sprintf("%s more transactions a second%s", percent(v.Rate.Value), interval(v.Rate))
 	if report.Known(v.P99) && v.P99.Low > 0 {

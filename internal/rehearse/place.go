@@ -103,7 +103,7 @@ func (site *Site) beside(s *stack.Stack, f, dataset *stack.Thing) {
 	site.say("The sandbox is a dataset of its own below %s, in the pool of the server's data, with the properties that %s has.", site.Parent, name)
 	site.say("The ARC is that of the whole machine: the sandbox shares it with the server, and it is not part of the sandbox's memory.")
 	if encrypted(dataset) && !encrypted(s.Find(stack.Ref{Kind: "dataset", Name: site.Parent})) {
-		site.say("%s is encrypted, and %s is not known to be: the sandbox may do without.", name, site.Parent)
+		site.say("%s is encrypted, and %s is not known to be: the sandbox may not be encrypted.", name, site.Parent)
 	}
 }
 
@@ -165,9 +165,9 @@ func (site *Site) below(s *stack.Stack, server stack.Ref, f *stack.Thing) error 
 		return fmt.Errorf("%s has no directory above its data, below the root and without data of a server", point)
 	}
 	site.Kind, site.Dir = experiment.Directory, dir
-	site.say("The sandbox lies below %s, on the filesystem of the server's data (%s).", dir, describe(f))
+	site.say("The sandbox is below %s, on the filesystem of the server's data (%s).", dir, describe(f))
 	if datasetOf(s, f) != nil {
-		site.say("Without root it can have no dataset of its own: what would change properties of ZFS cannot be tried.")
+		site.say("Without root it cannot have a dataset of its own, so changes of ZFS properties cannot be tried.")
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (site *Site) elsewhere(s *stack.Stack, server stack.Ref) {
 			}
 		}
 		if len(points) > 0 {
-			site.say("The server keeps its %s on another filesystem (%s); the sandbox has all on one.", k.words, strings.Join(points, ", "))
+			site.say("The server keeps its %s on another filesystem (%s); the sandbox has everything on one.", k.words, strings.Join(points, ", "))
 		}
 	}
 }

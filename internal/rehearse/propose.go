@@ -134,7 +134,7 @@ func newDraft(s *stack.Stack, cat *catalog.Catalog, w Want) (*draft, error) {
 		if gap, ok := s.GapFor(server.Ref, "version"); ok && gap.Hint != "" {
 			help = gap.Hint
 		}
-		return nil, hint.With(fmt.Errorf("%s could not be asked how it is set up", name), help)
+		return nil, hint.With(fmt.Errorf("the settings of %s could not be read", name), help)
 	}
 	if server.Text("version") == "" {
 		return nil, hint.With(fmt.Errorf("the version of %s is not known, so no private server like it can be made", name), "run as root, or give a login with --dsn")
@@ -170,7 +170,7 @@ func serverOf(s *stack.Stack, name stack.Ref) (*stack.Thing, error) {
 	}
 	switch len(all) {
 	case 0:
-		return nil, hint.With(errors.New("no MariaDB, MySQL or PostgreSQL is seen here that could be rehearsed"), "start it and run as root, or use --sandbox mariadb or --sandbox postgres")
+		return nil, hint.With(errors.New("no MariaDB, MySQL or PostgreSQL that could be rehearsed was found here"), "start it and run as root, or use --sandbox mariadb or --sandbox postgres")
 	case 1:
 		return all[0], nil
 	}

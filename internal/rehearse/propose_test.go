@@ -134,7 +134,7 @@ func TestProposalOfALargeServer(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", words, said)
 		}
 	}
-	if left := p.Steps[2].Left; !strings.Contains(left, "of which a private server has its own") || p.Steps[2].Arm != "" {
+	if left := p.Steps[2].Left; !strings.Contains(left, "and a private server has its own") || p.Steps[2].Arm != "" {
 		t.Errorf("%q", left)
 	}
 	if s := p.Steps[0]; !strings.Contains(s.Scaled, "for 18G, and 24M for the 128M it has now") || s.Path != "server.settings.innodb_buffer_pool_size" {
@@ -375,10 +375,10 @@ func TestProposalsThatCannotBe(t *testing.T) {
 			s.Add("test", stack.Observation{Things: []*stack.Thing{stack.NewThing("postgres", "5432")}})
 		}, error: "2 servers here: mysql:3306, postgres:5432", hint: "--server mysql:3306"},
 		"remote":         {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("remote", stack.Bool(true), "test") }, error: "on another machine", hint: "on the machine"},
-		"no login":       {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("logged_in", stack.Bool(false), "test") }, error: "could not be asked", hint: "--dsn"},
+		"no login":       {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("logged_in", stack.Bool(false), "test") }, error: "could not be read", hint: "--dsn"},
 		"no version":     {with: func(_ *stack.Stack, db *stack.Thing) { delete(db.Facts, "version") }, error: "version of mysql:3306 is not known", hint: "--dsn"},
 		"no place":       {with: func(_ *stack.Stack, db *stack.Thing) { delete(db.Links, "data") }, error: "find a place", hint: "--dir"},
-		"no memory":      {with: func(s *stack.Stack, _ *stack.Thing) { s.Host().Set("memory_available", stack.Int(100<<20), "test") }, error: "could have 50M of memory, half of what is free here, and needs at least 128M", hint: "free memory"},
+		"no memory":      {with: func(s *stack.Stack, _ *stack.Thing) { s.Host().Set("memory_available", stack.Int(100<<20), "test") }, error: "could have 50M of memory, half of what is free here, but needs at least 128M", hint: "free memory"},
 		"no such volume": {want: Want{Volume: "gp9"}, error: `no volume is called "gp9"`, hint: "gp3"},
 	} {
 		t.Run(name, func(t *testing.T) {

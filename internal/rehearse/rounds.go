@@ -21,7 +21,7 @@ func (s *Search) round(points []search.Point) (Stage, error) {
 	}
 	warmup, measure := SearchPace(s.from.Experiment)
 	return s.derived(derived{name: fmt.Sprintf("search-%d", s.rounds+1), arms: arms, least: 1, most: 1, keep: []string{AsIs}, warmup: warmup, measure: measure,
-		question: fmt.Sprintf("What do other numbers bring? Round %d of a search", s.rounds+1)})
+		question: fmt.Sprintf("What do other values gain? Round %d of a search", s.rounds+1)})
 }
 
 // Confirmation makes the experiment that measures the best point anew, beside
@@ -29,7 +29,7 @@ func (s *Search) round(points []search.Point) (Stage, error) {
 func (s *Search) Confirmation(least, most int) (Stage, error) {
 	warmup, measure := SearchPace(s.from.Experiment)
 	d := derived{name: "search-best", arms: []fileArm{{Name: BestFound, Set: pathsOf(s.Dials, s.Best)}}, least: least, most: most, keep: []string{AsIs, s.on}, warmup: warmup, measure: measure,
-		question: "Is the best that a search found better, measured anew?"}
+		question: "Is the best result of the search really better when it is measured again?"}
 	if s.on != AsIs {
 		d.compare = append(d.compare, filePair{BestFound, s.on})
 	}

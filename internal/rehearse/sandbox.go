@@ -85,7 +85,7 @@ func (d *draft) lay() (err error) {
 		return d.own()
 	case w.Dir != "":
 		d.volume, d.on, d.site.Dir = experiment.Volume{Kind: experiment.Directory}, "below "+w.Dir, w.Dir
-		d.say("The sandbox lies below %s, whatever the server's own data are on.", w.Dir)
+		d.say("The sandbox is below %s, whatever the server's own data are on.", w.Dir)
 		return nil
 	}
 	if d.site, err = findPlace(d.stack, d.server.Ref); err != nil {

@@ -78,7 +78,7 @@ func (p Proposal) NewSearch(reports []report.Report, cat *catalog.Catalog, trial
 	dials, left := dialsOf(p.Engine, measure, on, r, cat)
 	dials, more := few(dials, trials)
 	if len(dials) == 0 {
-		return nil, fmt.Errorf("search: there is no setting with a number to choose here: %s", strings.Join(left, "; "))
+		return nil, fmt.Errorf("search: there is no numeric setting to choose here: %s", strings.Join(left, "; "))
 	}
 	x := stage.Experiment
 	s := &Search{Dials: dials, Left: append(left, more...), Planned: trials, Margin: x.Margin, from: stage, on: on.Name, seed: x.Seed, Says: caveats(x, on.Name, dials)}
@@ -205,7 +205,7 @@ func (s Search) Counted() (values, broken, spoilt int) {
 func caveats(x experiment.Experiment, on string, dials []Tunable) (says []string) {
 	says = append(says, "No value that is tried is less durable; points are tried on top of all advice, so that what guards data is in force in all of them.")
 	if on == AsIs {
-		says[0] = "No value that is tried is less durable than what is in force as it is."
+		says[0] = "No value that is tried is less durable than the settings in force."
 	}
 	var slow []string
 	for _, d := range dials {

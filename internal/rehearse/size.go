@@ -105,7 +105,7 @@ func (d *draft) mostMemory() (int64, error) {
 		most = max(roundDown(most, 64<<20), leastMemory)
 	}
 	if most < leastMemory {
-		return 0, hint.With(fmt.Errorf("a sandbox could have %s of memory, %s, and needs at least %s", experiment.Bytes(most>>20<<20), why, experiment.Bytes(leastMemory)),
+		return 0, hint.With(fmt.Errorf("a sandbox could have %s of memory, %s, but needs at least %s", experiment.Bytes(most>>20<<20), why, experiment.Bytes(leastMemory)),
 			"free memory, or rehearse with --sandbox on another machine")
 	}
 	return most, nil

@@ -85,7 +85,7 @@ func (d *draft) elsewhere(of stack.Ref) string {
 		if d.datasetOfData() == nil {
 			return "a property of ZFS, and the sandbox is not on ZFS"
 		}
-		return fmt.Sprintf("a property of %s, which does not hold the data; the sandbox has all on one dataset", of.Name)
+		return fmt.Sprintf("a property of %s, which does not hold the data; the sandbox has everything on one dataset", of.Name)
 	case "pool":
 		return "a property of the whole pool"
 	case "zfs":
@@ -97,7 +97,7 @@ func (d *draft) elsewhere(of stack.Ref) string {
 	case "process", "cgroup":
 		return "a setting of the server's process, and the sandbox has one of its own"
 	}
-	return fmt.Sprintf("a setting of %s, which a sandbox has not", of)
+	return fmt.Sprintf("a setting of %s, which a sandbox does not have", of)
 }
 
 func (d *draft) ofServer(a advise.Step) (path, value, left string) {
@@ -108,7 +108,7 @@ func (d *draft) ofServer(a advise.Step) (path, value, left string) {
 	case apart && why != "":
 		return "", "", why
 	case apart:
-		return "", "", "it concerns paths, logins, logs or peers, of which a private server has its own"
+		return "", "", "it concerns paths, logins, logs or peers, and a private server has its own"
 	case !settable.MatchString(name) || len(value) > longestValue:
 		return "", "", "it is not a setting that a configuration file can have"
 	case atCreation(kind, name):
@@ -116,7 +116,7 @@ func (d *draft) ofServer(a advise.Step) (path, value, left string) {
 	case d.fixed(name) || a.Effect == catalog.Recreate:
 		return "", "", "it is fixed when the data directory is made, and the sandbox makes it another way"
 	case d.followsPool(name) && d.size.scale < 1:
-		return "", "", "it has no meaning for a buffer pool as small as the sandbox's"
+		return "", "", "it has no effect on a buffer pool as small as the sandbox's"
 	case name == "max_connections" && d.tooFew(a.To):
 		return "", "", "the load itself opens more connections"
 	case d.noChange(name, value):
@@ -146,7 +146,7 @@ func (d *draft) tooFew(v stack.Value) bool {
 func (d *draft) ofDataset(a advise.Step) (path, value, left string) {
 	name := a.Knob.Name
 	if !slices.Contains(carried(), name) {
-		return "", "", "a property that is not about how the data are written, and no trial shows it"
+		return "", "", "a property that does not affect how the data are written, so no trial shows it"
 	}
 	t := catalog.Text
 	if f := d.cat.Fact("dataset", name); f != nil {

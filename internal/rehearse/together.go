@@ -44,7 +44,7 @@ func (r *Result) unexplained() string {
 		rate *= max(1, 1+v.Rate.High)
 	}
 	if 1+r.All.Rate.Low > least*rate {
-		return fmt.Sprintf("all advice together brings %s, %s", r.All.gain(), r.explain(percent(rate-1)+" at most"))
+		return fmt.Sprintf("all advice together gains %s, %s", r.All.gain(), r.explain(percent(rate-1)+" at most"))
 	}
 	for _, c := range r.All.Costs {
 		if text := r.unexplainedBytes(c); text != "" {

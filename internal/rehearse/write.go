@@ -64,14 +64,14 @@ func (s Stage) Within(budget time.Duration) (Stage, error) {
 // stage makes an experiment of some arms.
 func (d *draft) stage(name string, arms []arm, budget time.Duration) (Stage, error) {
 	l, pace := d.load(), d.pace()
-	f := file{Experiment: d.name(name), Question: fmt.Sprintf("What does the advice for %s bring, all of it together?", d.called()), Source: "plumb rehearse", Notes: d.notes(arms),
+	f := file{Experiment: d.name(name), Question: fmt.Sprintf("What does all advice for %s together gain?", d.called()), Source: "plumb rehearse", Notes: d.notes(arms),
 		Base: experiment.Setup{Volume: d.volume, Server: d.privateServer(), Load: l}, Design: d.design(arms), Blocks: experiment.FileBlocks{Least: leastBlocks, Most: d.mostBlocks()},
 		Measure: experiment.FileMeasure{Fill: pace.fill, Warmup: pace.warmup, Time: pace.measure, Unsteady: true}, Until: "decided", Budget: budget.Round(time.Second), Metric: "rate", Margin: "5%", Checks: checks(l)}
 	switch {
 	case name != stageAll && d.want.WithoutOne:
 		f.Question = fmt.Sprintf("What is lost where one step of the advice for %s is left out?", d.called())
 	case name != stageAll:
-		f.Question = fmt.Sprintf("What does each step of the advice for %s bring by itself?", d.called())
+		f.Question = fmt.Sprintf("What does each step of the advice for %s gain by itself?", d.called())
 	}
 	for i, a := range arms {
 		set := map[string]string{}

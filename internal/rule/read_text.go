@@ -144,7 +144,7 @@ func (d *reader) example(n *strictyaml.Node) {
 	}, "name", "want")
 	for _, other := range d.rule.Examples {
 		if other.Name == x.Name {
-			s.Errorf(n, "example %s is there twice, first in line %d", x.Name, other.line)
+			s.Errorf(n, "example %s is listed twice, first in line %d", x.Name, other.line)
 		}
 	}
 	d.rule.Examples = append(d.rule.Examples, x)

@@ -82,7 +82,7 @@ func (s *scope) expandShow(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr)
 }
 
 // unit infers the unit of an expression from the facts in it; "" when it is a
-// bare number or the units do not go together.
+// bare number or the units cannot be combined.
 func (s *scope) unit(e ast.Expr) catalog.Type {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -116,13 +116,13 @@ func (r *reader) trailer(t *Tape, line []byte) error {
 		return r.wrong(hintAgain, "the last line cannot be read: %v", err)
 	}
 	if end.Entries != len(t.Entries) {
-		return r.wrong(hintAgain, "it had %d entries when it was written and has %d now", end.Entries, len(t.Entries))
+		return r.wrong(hintAgain, "it had %d entries when it was written, but has %d now", end.Entries, len(t.Entries))
 	}
 	if end.SHA256 != hex.EncodeToString(r.hash.Sum(nil)) {
 		return r.wrong(hintAgain, "it is not as it was written: the checksum differs")
 	}
 	if _, err := r.next(); err != io.EOF {
-		return r.wrong(hintAgain, "something follows after its last line")
+		return r.wrong(hintAgain, "something follows its last line")
 	}
 	return nil
 }

@@ -107,9 +107,9 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"cut in the header", `{"plumb_tape":1`, "tape x, line 1: the header cannot be read: unexpected end of JSON input", hintAgain},
 		{"cut after a line", strings.Join(lines[:3], ""), "tape x, line 3: it ends here without its last line: it was cut", hintAgain},
 		{"cut in a line", strings.Join(lines[:3], "") + lines[3][:10], "tape x, line 4: not an entry: unexpected end of JSON input", hintAgain},
-		{"a line lost", strings.Join(lines[:3], "") + strings.Join(lines[4:], ""), "tape x, line 8: it had 7 entries when it was written and has 6 now", hintAgain},
+		{"a line lost", strings.Join(lines[:3], "") + strings.Join(lines[4:], ""), "tape x, line 8: it had 7 entries when it was written, but has 6 now", hintAgain},
 		{"a letter changed", strings.Replace(good, "zpool list:", "zpool LIST:", 1), "tape x, line 9: it is not as it was written: the checksum differs", hintAgain},
-		{"more after the end", good + good, "tape x, line 10: something follows after its last line", hintAgain},
+		{"more after the end", good + good, "tape x, line 10: something follows its last line", hintAgain},
 		{"wrong type", lines[0] + `{"op":3}` + "\n", "tape x, line 2: not an entry: json: cannot unmarshal number into Go struct field Entry.op of type string", hintAgain},
 		{"no op", lines[0] + `{}` + "\n", "tape x, line 2: not an entry: it has no op", hintAgain},
 	} {

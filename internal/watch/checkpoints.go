@@ -114,7 +114,7 @@ func (j *Judge) coming(w *judged, db *stack.Thing) {
 	}
 	requested, _ := grown(requestedName)
 	if over <= 0 || w.to.Sub(last.at) > time.Minute || over < enoughLately && requested < leastComing {
-		gap(w.stack, db.Ref, fmt.Sprintf("checkpoints come minutes apart, and were looked at for %s", units.Span(over.Round(time.Second))),
+		gap(w.stack, db.Ref, fmt.Sprintf("checkpoints are minutes apart, but were only watched for %s", units.Span(over.Round(time.Second))),
 			"look for "+units.Span(enoughLately)+" or longer", aboutLately...)
 		return
 	}

@@ -194,7 +194,7 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	if g := j.devices.growth(d.Ref.Name); g > 0 {
 		j.set(d, "unloaded_growth", g)
 	} else {
-		gap(w.stack, d.Ref, "what requests take unloaded is compared by whole hours, and two were not seen yet", "plumb watch record keeps what was learned", "unloaded_growth")
+		gap(w.stack, d.Ref, "unloaded response times are compared hour by hour, and there are not two hours yet", "plumb watch record keeps what was learned", "unloaded_growth")
 	}
 	j.response(w, d)
 	most, known := j.devices.ratio(d.Ref, w.to, d)
@@ -254,7 +254,7 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 		j.set(d, "response_ratio", ratio)
 		j.set(d, "capacity_used", 1-math.Exp(-occupancy(ratio)))
 	case all > 0:
-		gap(w.stack, d.Ref, fmt.Sprintf("%s was not yet seen with at most one request of this size under way", d.Ref.Name),
+		gap(w.stack, d.Ref, fmt.Sprintf("%s was not yet observed with at most one request of this size in flight", d.Ref.Name),
 			fmt.Sprintf("it is learned from %d such seconds; plumb watch record keeps what was learned", leastTimes), "response_ratio", "capacity_used")
 	}
 }
@@ -318,7 +318,7 @@ func (w *judged) changedBefore() (float64, bool) {
 func (w *judged) mixedDisks() {
 	for _, p := range w.stack.OfKind("pool") {
 		for _, of := range p.Links["disks"] {
-			gap(w.stack, of, "below ZFS one byte that is written becomes several, and nobody counts whose they are", "", "others")
+			gap(w.stack, of, "ZFS turns one written byte into several, and nothing counts whose they are", "", "others")
 		}
 	}
 }

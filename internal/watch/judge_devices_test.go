@@ -120,7 +120,7 @@ func onHidden() *stack.Stack {
 	p := picture()
 	fs := stack.Ref{Kind: "filesystem", Name: "/data"}
 	delete(p.Find(fs).Links, "disks")
-	p.Gaps = append(p.Gaps, stack.Gap{Of: fs, Facts: []string{"disks"}, Probe: "test", Why: "what a DRBD device lies on is not read"})
+	p.Gaps = append(p.Gaps, stack.Gap{Of: fs, Facts: []string{"disks"}, Probe: "test", Why: "the devices below a DRBD device are not read"})
 	return p
 }
 

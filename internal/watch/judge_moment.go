@@ -157,8 +157,8 @@ func (j *Judge) statementGaps(db stack.Ref) []series.Gap {
 	if st == nil || f == nil || !st.forgot() {
 		return nil
 	}
-	return []series.Gap{{Of: db, Name: forgotten, Why: "the server threw statements out of its list within the last minute (" + f.From +
-		"): what those and all others cost is not known, and shares are of the rest"}}
+	return []series.Gap{{Of: db, Name: forgotten, Why: "the server removed statements from its list within the last minute (" + f.From +
+		"): the cost of those and of all others is not known, and shares are of the rest"}}
 }
 
 // answers tells whether a server said something itself in the window: what its

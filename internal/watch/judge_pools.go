@@ -44,7 +44,7 @@ func (j *Judge) logDelayed(w *judged, p, z *stack.Thing, only bool) {
 	case told && (only || rate == 0):
 		j.set(p, "log_delayed", rate)
 	case told:
-		gap(w.stack, p.Ref, "the module counts the writers of all pools together that are slowed for their log, and some were", "", "log_delayed")
+		gap(w.stack, p.Ref, "the module counts writers that are slowed for the log only for all pools together, and there were some", "", "log_delayed")
 	case known && most.Value.IsAbsent(): // before OpenZFS 2.1.6
 		p.SetAbsent("log_delayed", limit)
 	default:

@@ -149,12 +149,12 @@ func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
 		}
 		count, told := of[class]
 		if !told {
-			gap(w.stack, t.Ref, "it does not say how many of its active sessions do this", w.hintFor(t.Ref, sessionsOf+string(class)), name, name+"_*")
+			gap(w.stack, t.Ref, "it does not report how many of its active sessions do this", w.hintFor(t.Ref, sessionsOf+string(class)), name, name+"_*")
 			continue
 		}
 		i := stats.Share(count, n)
 		if mute && class != series.ClassUnknown && i.Low < 0.2 {
-			gap(w.stack, t.Ref, fmt.Sprintf("%.0f %% of its active sessions do not say what they do", 100*of[series.ClassUnknown]/n), w.hintFor(t.Ref, "sessions_unknown"), name, name+"_*")
+			gap(w.stack, t.Ref, fmt.Sprintf("%.0f %% of its active sessions do not report what they do", 100*of[series.ClassUnknown]/n), w.hintFor(t.Ref, "sessions_unknown"), name, name+"_*")
 			continue
 		}
 		j.set(t, name, i.Value)
@@ -184,7 +184,7 @@ func (j *Judge) blocker(w *judged, t *stack.Thing) {
 		g, _ := w.stack.GapFor(t.Ref, "blocked_by")
 		if !slices.Contains(g.Facts, "blocked_by") { // it is about something else
 			g.Hint = ""
-			g.Why = "sessions wait for locks, and the server does not say who holds them"
+			g.Why = "sessions wait for locks, but the server does not report who holds them"
 		}
 		gap(w.stack, t.Ref, g.Why, g.Hint, about...)
 		return
@@ -232,7 +232,7 @@ func (j *Judge) latch(w *judged, t *stack.Thing) {
 	case most != "":
 		t.Set("latch", stack.Text(most), "sessions")
 	case s.samples[len(s.samples)-1].classes[series.ClassLatch] > 0:
-		gap(w.stack, t.Ref, "sessions wait for latches, and none of those that are listed does", "", "latch")
+		gap(w.stack, t.Ref, "sessions wait for latches, but none of the listed sessions does", "", "latch")
 	default:
 		t.SetAbsent("latch", "sessions")
 	}

@@ -113,7 +113,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	}
 	u := unknownOf(got, "device/saturated")
 	if u == nil || !slices.ContainsFunc(u.Missing, func(m rule.Missing) bool {
-		return m.Name == "response_ratio" && strings.Contains(m.Why, "not yet seen")
+		return m.Name == "response_ratio" && strings.Contains(m.Why, "not yet observed")
 	}) {
 		t.Errorf("a disk that was never seen unloaded: %+v", u)
 	}

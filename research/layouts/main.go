@@ -44,7 +44,7 @@ func main() {
 func (c *contest) take(f form) func(string) error {
 	return func(string) error {
 		if c.form != whole && c.form != f {
-			return errors.New("-short and -small do not go together")
+			return errors.New("-short and -small cannot be combined")
 		}
 		c.form = f
 		return nil

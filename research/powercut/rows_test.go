@@ -14,7 +14,7 @@ func TestRowsAreWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rows() {
 		if seen[r.name] || seen[r.title()] {
-			t.Errorf("%s is there twice", r.name)
+			t.Errorf("%s is listed twice", r.name)
 		}
 		seen[r.name], seen[r.title()] = true, true
 		for _, w := range slices.Concat([]string{r.name, r.engine, r.storage}, r.properties, r.arguments()) {

@@ -213,7 +213,7 @@ func (o order) replay(ctx context.Context) error {
 		return errors.New("-replay wants -base and -image too")
 	}
 	if _, err := os.Stat(o.image); err == nil {
-		return fmt.Errorf("%s is there already", o.image)
+		return fmt.Errorf("%s already exists", o.image)
 	}
 	l, log, err := openLog(o.log)
 	defer log.Close() // also of none

@@ -28,7 +28,7 @@ func TestPostgreSQLBaseAlone(t *testing.T) {
 	says(t, c.restore(3, dir, id, "--to", "latest"), "the archive has no WAL of the server", "hint: --to base restores it as it was when it ended")
 	c.alone(dir, id)
 	says(t, c.restore(2, dir, id, "--to", "base", "--timeline", "1"), "--to base replays no log")
-	says(t, c.restore(3, dir, "--to", "base"), "it has no log, and without that no server starts on it")
+	says(t, c.restore(3, dir, "--to", "base"), "it has no log, and no server starts on it without that")
 	says(t, c.restore(3, dir, "--to", "latest"), "hint: from this backup nothing can be reached")
 }
 
@@ -54,7 +54,7 @@ func TestMariaDBBaseAlone(t *testing.T) {
 	must(t, os.RemoveAll(m.store+"/archive"))
 	dir := filepath.Join(m.dir, "restored")
 	says(t, m.restore(3, dir, "--to", "latest"), "the archive has no binary log", "hint: --to base restores it as it was when it ended")
-	says(t, m.restore(0, dir, "--to", "base"), "no archived log is replayed", "it stands at GTID")
+	says(t, m.restore(0, dir, "--to", "base"), "no archived log is replayed", "it is at GTID")
 	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1" {
 		t.Errorf("it has %s", got)
 	}

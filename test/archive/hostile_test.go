@@ -148,7 +148,7 @@ func TestArchiveWhereADiskWas(t *testing.T) {
 	c.end()
 	must(t, os.Rename(c.store, c.store+".away"))
 	must(t, os.Mkdir(c.store, 0o700))
-	says(t, c.plumb(3, "archive", "run", "--to", c.url, "--recipient", c.recipient, "--state", c.state, "--socket", c.socket, "--wal-user", c.user), "had the archive of this host, and has nothing of it now", "mount the disk")
+	says(t, c.plumb(3, "archive", "run", "--to", c.url, "--recipient", c.recipient, "--state", c.state, "--socket", c.socket, "--wal-user", c.user), "had the archive of this host, but is empty now", "mount the disk")
 	if left, err := os.ReadDir(c.store); err != nil || len(left) > 0 {
 		t.Errorf("it was written to: %v, %v", left, err)
 	}
@@ -187,5 +187,5 @@ func TestSocketOfAnother(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	// One that is started again and again, and refused each time, does not live.
-	says(t, s.plumb(1, "archive", "status", "--state", s.state), "No service of this host archives")
+	says(t, s.plumb(1, "archive", "status", "--state", s.state), "No archive service runs on this host")
 }

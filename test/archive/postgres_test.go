@@ -322,7 +322,7 @@ func TestPostgreSQLPush(t *testing.T) {
 	says(t, push(3, other), "it was archived before, with other bytes")
 	text[24] ^= 1
 	must(t, os.WriteFile(other, text, 0o644))
-	says(t, push(3, other), "is of the server")
+	says(t, push(3, other), "belongs to the server")
 	wrong := filepath.Join(c.dir, "0000000100000000000000F0")
 	text[24] ^= 1
 	must(t, os.WriteFile(wrong, text, 0o644))

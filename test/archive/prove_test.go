@@ -49,23 +49,23 @@ func TestPostgreSQLBaseIsProven(t *testing.T) {
 	at := c.ask("SELECT pg_current_wal_insert_lsn()")
 	c.archived()
 	out := c.prove(0)
-	says(t, out, "it started, and all checks are well", "has been removed")
+	says(t, out, "it started, and all checks passed", "has been removed")
 	if got := recoveredTo(out); lsn(got) < lsn(at) {
 		t.Errorf("it recovered to %q, and %s is archived:\n%s", got, at, out)
 	}
-	silent(t, c.list(), "no log archived beside it")
+	silent(t, c.list(), "no log archived for it")
 	says(t, c.list(), "a server started on it on")
 
 	logs, err := filepath.Glob(c.store + "/archive/postgres-*/wal")
 	must(t, err)
 	must(t, os.RemoveAll(logs[0]))
-	says(t, c.prove(1), "nothing of the archive is replayed", "did not come up", "has been removed")
-	says(t, c.list(), "a server failed to start on it", "no log archived beside it, without which no server starts on it")
+	says(t, c.prove(1), "nothing of the archive is replayed", "did not start", "has been removed")
+	says(t, c.list(), "a server failed to start on it", "no log archived for it, without which no server starts on it")
 
 	must(t, os.RemoveAll(c.store+"/archive"))
 	whole := fmt.Sprintf("pg_basebackup -h %s -U postgres -D - -Ft -X fetch -c fast", c.server.Socket)
 	c.plumb(0, append([]string{"backup", "--command", whole, "--to", c.url, "--recipient", c.recipient, "--state", c.state}, c.more...)...)
-	says(t, c.prove(0), "it started, and all checks are well") // it has what it needs of the log itself
+	says(t, c.prove(0), "it started, and all checks passed") // it has what it needs of the log itself
 }
 
 // silent tells whether something is not said.
@@ -90,16 +90,16 @@ func TestMariaDBBaseIsProven(t *testing.T) {
 	m.base()
 	must(t, m.server.Exec("INSERT INTO test.t VALUES (2)"))
 	m.archived()
-	says(t, m.prove(0), "it started, and all checks are well", "has been removed")
-	silent(t, m.list(), "no log archived beside it")
+	says(t, m.prove(0), "it started, and all checks passed", "has been removed")
+	silent(t, m.list(), "no log archived for it")
 	says(t, m.list(), "a server started on it on")
 
 	m.end()
 	must(t, os.RemoveAll(m.store+"/archive"))
-	says(t, m.list(), "no log archived beside it, signed by")
-	says(t, m.prove(0), "nothing of the archive is replayed", "it started, and all checks are well")
+	says(t, m.list(), "no log archived for it, signed by")
+	says(t, m.prove(0), "nothing of the archive is replayed", "it started, and all checks passed")
 
 	part := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s --databases-exclude=mysql", m.server.Socket, m.server.Dir, t.TempDir())
 	m.plumb(0, "backup", "--command", part, "--to", m.url, "--recipient", m.recipient, "--state", m.state)
-	says(t, m.prove(3), "holds no data of a server")
+	says(t, m.prove(3), "contains no data of a server")
 }

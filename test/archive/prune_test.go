@@ -119,11 +119,11 @@ func (s *site) twice(last int, logs string) {
 	s.t.Helper()
 	args := append([]string{"backup", "prune", "--from", s.url, "--state", s.state, "--keep", fmt.Sprintf("last=%d", last)}, s.more...)
 	page := s.plumb(0, append(args, "--dry-run")...)
-	says(s.t, page, "Archived logs", logs, "marked", "the first that stays: they go after the grace period")
+	says(s.t, page, "Archived logs", logs, "marked", "the first that is kept: they are removed after the grace period")
 	if left, _ := filepath.Glob(s.store + "/archive/*/begins"); len(left) > 0 {
 		s.t.Errorf("a dry run wrote %q", left)
 	}
-	says(s.t, s.plumb(0, append(args, "--yes")...), "The log of "+logs, "goes after the grace period")
+	says(s.t, s.plumb(0, append(args, "--yes")...), "The log of "+logs, "is removed after the grace period")
 	before, _ := filepath.Glob(s.store + "/archive/*/*/*/*/entry")
 	s.plumb(0, append(args, "--yes")...) // again: nothing goes yet
 	if now, _ := filepath.Glob(s.store + "/archive/*/*/*/*/entry"); len(now) < len(before) {
@@ -167,12 +167,12 @@ func TestPostgreSQLPruned(t *testing.T) {
 	says(t, c.plumb(0, "archive", "status", "--state", c.state), "write-ahead log, up to")
 	list := c.plumb(0, "archive", "list", "--from", c.url, "--state", c.state)
 	says(t, list, system, "pruned before")
-	if strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
+	if strings.Contains(list, "a gap") || strings.Contains(list, "not trusted") {
 		t.Error(list)
 	}
 	dir := filepath.Join(c.dir, "restored")
-	says(t, c.restore(3, dir, "--to", moments[0], "--dry-run"), "is before the base is whole", "the earliest moment that those here reach is", "with backup "+ids[1])
-	says(t, c.restore(3, dir, ids[1], "--to", moments[0], "--dry-run"), "is before the base is whole", "what lay before", "was pruned", "the earliest moment that the backups here reach is", "with backup "+ids[1])
+	says(t, c.restore(3, dir, "--to", moments[0], "--dry-run"), "is before the base is whole", "the earliest moment that can be reached from the backups here is", "with backup "+ids[1])
+	says(t, c.restore(3, dir, ids[1], "--to", moments[0], "--dry-run"), "is before the base is whole", "what lay before", "was pruned", "the earliest moment that can be reached from the backups here is", "with backup "+ids[1])
 	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "was pruned", "--undo "+ids[0])
 	must(t, c.server.Stop())
 	for i, to := range []string{moments[1], moments[2], moments[3], "latest"} {
@@ -206,7 +206,7 @@ func TestPostgreSQLPrunedOnS3(t *testing.T) {
 	c.archived()
 	c.twice(1, "postgres-")
 	list := c.plumb(0, append([]string{"archive", "list", "--from", c.url, "--state", c.state}, c.more...)...)
-	if says(t, list, "pruned before"); strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
+	if says(t, list, "pruned before"); strings.Contains(list, "a gap") || strings.Contains(list, "not trusted") {
 		t.Error(list)
 	}
 	must(t, c.server.Stop())
@@ -252,12 +252,12 @@ func TestMariaDBPruned(t *testing.T) {
 	says(t, m.plumb(0, "archive", "status", "--state", m.state), "mysql, up to")
 	list := m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state)
 	says(t, list, "mysql", "pruned before binlog.")
-	if strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
+	if strings.Contains(list, "a gap") || strings.Contains(list, "not trusted") {
 		t.Error(list)
 	}
 	dir := filepath.Join(m.dir, "restored")
 	at := times[1].UTC().Truncate(time.Second).Format("2006-01-02 15:04:05 MST") // before the oldest that is left
-	says(t, m.restore(3, dir, "--to", at, "--dry-run"), "is before the base", "what lay before binlog.", "was pruned", "the earliest moment that the backups here reach is", "with backup "+ids[1])
+	says(t, m.restore(3, dir, "--to", at, "--dry-run"), "is before the base", "what lay before binlog.", "was pruned", "the earliest moment that can be reached from the backups here is", "with backup "+ids[1])
 	for i, to := range []string{moments[1], moments[2], moments[3], "latest"} {
 		of := ids[1+min(i, 1)]
 		says(t, m.restore(0, dir, of, "--to", to), "Restored backup "+of)

@@ -32,7 +32,7 @@ func TestTargetNotEmpty(t *testing.T) {
 	own := filepath.Join(g.pool.Dir, "restored/log/precious")
 	must(t, os.WriteFile(own, []byte("mine"), 0o600))
 	_, err = g.restore().Datasets(t.Context(), m, g.pool.Name+"/restored")
-	if err == nil || !strings.Contains(err.Error(), "restored/log is there already, and has nothing of this backup") {
+	if err == nil || !strings.Contains(err.Error(), "restored/log already exists, and has nothing of this backup") {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(own); err != nil || string(text) != "mine" {
@@ -83,7 +83,7 @@ func TestNoRoomForAFile(t *testing.T) {
 		out, err := exec.Command(built.Path, "restore", res.ID, "--from", "file://"+k.at, "--identity", key, "--trust", k.b.Public, "--state", t.TempDir(), "--output", file).CombinedOutput()
 		return strings.Join(strings.Fields(string(out)), " "), err
 	}
-	if out, err := restore(filepath.Join(small, "noise")); err == nil || !strings.Contains(out, "are free in "+small+", and what is restored can take 3M") {
+	if out, err := restore(filepath.Join(small, "noise")); err == nil || !strings.Contains(out, "are free in "+small+", but the restored data can take 3M") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left, err := os.ReadDir(small); err != nil || len(left) > 0 {
@@ -165,9 +165,9 @@ func TestTablespacesOnStdout(t *testing.T) {
 // the name of a piece of the log, and that nobody signed, is none, and is named; in test/archive a server archives.
 func TestBaseWithoutLog(t *testing.T) {
 	b := newBases(t)
-	const none, alone, dead = "no log archived beside it", "it can be restored as it was when it ended, and to no later moment", "without the log no server starts on it"
+	const none, alone, dead = "no log archived for it", "it can be restored as it was when it ended, and to no later moment", "without the log no server starts on it"
 	for line, want := range map[string]string{b.fetches: alone, strings.Replace(b.fetches, "-X fetch", "-X none", 1): dead} {
-		if out, err := b.backup(line); err != nil || !strings.Contains(out, "warning: no log is archived beside this base backup: "+want) {
+		if out, err := b.backup(line); err != nil || !strings.Contains(out, "warning: the archive has no log for this base backup: "+want) {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
@@ -199,7 +199,7 @@ func TestBaseWithoutLog(t *testing.T) {
 			forgedPiece(t, place, pieces[len(pieces)-1])
 		}
 	}
-	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Count(out, none) != 2 || strings.Count(out, "it is not believed") != 2 {
+	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Count(out, none) != 2 || strings.Count(out, "it is not trusted") != 2 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, p := range pieces {

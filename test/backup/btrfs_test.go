@@ -160,7 +160,7 @@ func TestParentPrunedOnBtrfs(t *testing.T) {
 	must(t, point.Btrfs{}.Destroy(t.Context(), f.b.Do, first.Members[:1]))
 	second := f.point(t)
 	res := f.up(t, second, false)
-	if res.Streams[0].Base != nil || res.Streams[1].Base != nil || !strings.Contains(res.Whole, old.ID+" cannot be built on: this host no longer has all of its snapshots") {
+	if res.Streams[0].Base != nil || res.Streams[1].Base != nil || !strings.Contains(res.Whole, old.ID+" can be sent: this host no longer has all of its snapshots") {
 		t.Errorf("%+v: %q", res.Streams, res.Whole)
 	}
 	if res := f.up(t, f.point(t), true); res.Streams[0].Base != nil || res.Whole != "" {
@@ -282,7 +282,7 @@ func TestNoPlaceOnBtrfs(t *testing.T) {
 	must(t, os.Mkdir(open, 0o777))
 	must(t, os.Chmod(open, 0o777))
 	for target, want := range map[string]string{
-		f.to + "/restored":      "and what is restored can take",
+		f.to + "/restored":      "but the restored data can take",
 		open + "/restored":      "other users can change",
 		sandbox.Place(t) + "/x": "and this backup is of btrfs",
 		f.to + "/a/../b":        "is not the path of a directory",

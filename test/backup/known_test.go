@@ -199,7 +199,7 @@ func TestBackupsAreGoodEnough(t *testing.T) {
 	// The disk is not mounted, and its mount point is empty: it is not written to, and nobody knows where the copies are now.
 	must(t, unmount())
 	said := g.backup(3, ram+"/recipients", "file://"+other)
-	if !strings.Contains(said, "had backups of this host, and has nothing of them now") {
+	if !strings.Contains(said, "had backups of this host, but is empty now") {
 		t.Error(said)
 	}
 	if left, err := os.ReadDir(other); err != nil || len(left) > 0 {

@@ -102,7 +102,7 @@ func TestPgBackRestDies(t *testing.T) {
 		must(t, os.Chown(small, uid, gid))
 		whole := d.url
 		d.url = "file://" + small
-		says(t, d.plumb(3, "backup", d.name, "--to", d.url, "--set-archiving", "--stanza", "small"), "--keep takes it back")
+		says(t, d.plumb(3, "backup", d.name, "--to", d.url, "--set-archiving", "--stanza", "small"), "--keep reverts it")
 		if made, _ := filepath.Glob(small + "/backup/small/*F/backup.manifest"); len(made) > 0 {
 			t.Errorf("a backup is there: %v", made)
 		}

@@ -169,7 +169,7 @@ func (d *driven) round() {
 	must(t, os.Mkdir(scratch, 0o755))
 	says(t, d.plumb(1, "backup list"), "full", "incr", "no server was started")
 	sandbox.VerifyAccount(t)
-	says(t, d.plumb(0, "verify", "--restore", scratch), "it started, and all checks are well", "has been removed")
+	says(t, d.plumb(0, "verify", "--restore", scratch), "it started, and all checks passed", "has been removed")
 	says(t, d.plumb(0, "backup list", "--every", "24h"), "a server started on it on")
 	left, err := os.ReadDir(scratch)
 	must(t, err)

@@ -85,7 +85,7 @@ func TestCache(t *testing.T) {
 		zfs(t, "zpool", "offline", pool, disks[0])
 		dead := config(t, pool)
 		_, errs := cache(t, 2, "add", pool, disks[0], "--log")
-		program.Reads(t, errs, "nobody can be asked")
+		program.Reads(t, errs, "cannot ask")
 		if now := config(t, pool); now != dead {
 			t.Errorf("nobody was asked, and there is\n%s\nin place of\n%s", now, dead)
 		}
@@ -122,7 +122,7 @@ func comparing(t *testing.T, pool, device, was string, fuse bool, cache func(*te
 	cache(t, 0, "add", pool, device, "--log", "--yes")
 	with := config(t, pool)
 	_, errs = cache(t, 3, "compare", pool, device, t.TempDir(), "--yes")
-	program.Reads(t, errs, "does not lie in the pool")
+	program.Reads(t, errs, "is not in the pool")
 	cache(t, 0, append(compare, "--dry-run")...)
 	out, errs := cache(t, 0, compare...)
 	t.Log(out, errs)
@@ -161,7 +161,7 @@ func inMemory(t *testing.T, pool string, cache func(*testing.T, int, ...string) 
 	loop := strings.TrimSpace(string(out))
 	defer func() { must(t, exec.Command("losetup", "-d", loop).Run()) }()
 	_, errs := cache(t, 3, "add", pool, loop, "--log", "--yes")
-	program.Reads(t, errs, "is memory", "plumb boost")
+	program.Reads(t, errs, "is in memory", "plumb boost")
 }
 
 // killedAdding kills plumb at random moments while it adds a device: undo leaves the pool as it was.

@@ -51,7 +51,7 @@ func TestDataset(t *testing.T) {
 	zfs(t, "zfs", "set", "sync=always", db)
 	killed(t, subject{of: db, state: state}, 2)
 	out, _ := built.Run(t, 0, "boost", db, "1m", "--dry-run")
-	program.Reads(t, out, "sync: disabled, now always", "It holds for what lies below as well: "+db+"/a\\.", `zfs_txg_timeout`, `zfs_dirty_data_max`)
+	program.Reads(t, out, "sync: disabled, now always", "It also applies to what is below: "+db+"/a\\.", `zfs_txg_timeout`, `zfs_dirty_data_max`)
 	if _, err := os.Stat("/etc/systemd/system/multi-user.target.d"); err == nil {
 		t.Error("a directory for a unit is left")
 	}

@@ -40,7 +40,7 @@ func TestWarm(t *testing.T) {
 		t.Fatalf("it is not there:\n%s", now)
 	}
 	_, errs := built.Run(t, 3, "provision", "cache", "warm", pool, pool+"/db", "--yes", "--state", state)
-	program.Reads(t, errs, "primarycache of .* is metadata", "no data of it reach it", "plumb fix --set")
+	program.Reads(t, errs, "primarycache of .* is metadata", "none of its data reaches it", "plumb fix --set")
 	zfs(t, "zfs", "set", "primarycache=all", pool+"/db")
 	was := rates(t)
 	saved := filepath.Join(t.TempDir(), "before.json")

@@ -73,7 +73,7 @@ func TestRefreshThatCannotBe(t *testing.T) {
 		}
 	}
 	must(t, s.clone(clone.Options{Name: name, Purpose: protect.ForReplica, Memory: 256 << 20, Source: source})(ctx, h))
-	refused(s.Point, nil, "whom it follows is not kept")
+	refused(s.Point, nil, "its source was not recorded")
 	others := s.Point
 	others.ID = "tank/db@daily"
 	refused(others, source, "that others took")

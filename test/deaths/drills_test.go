@@ -38,8 +38,8 @@ func TestDrillOutOfTime(t *testing.T) {
 		limit      time.Duration
 		want, help string
 	}{
-		"its time is over":  {5 * time.Second, "nothing is known of the point: its limit of 5 s is over", "--max-time"},
-		"nobody waits more": {time.Hour, "nothing is known of the point: context canceled", ""},
+		"its time is over":  {5 * time.Second, "the drill shows nothing about the point: its limit of 5 s is over", "--max-time"},
+		"nobody waits more": {time.Hour, "the drill shows nothing about the point: context canceled", ""},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		doing := func(is string) {

@@ -175,12 +175,12 @@ func TestBadPlans(t *testing.T) {
 		errs  string
 	}{
 		"another host":    {[]string{good}, "elsewhere", nil, 3, ``, `is for the host elsewhere, and this is`},
-		"stale":           {[]string{good, step("mysql:14963", "sync_binlog", "5", "1")}, "", nil, 3, `the plan is stale: it was made when the value was 5, and now it is 0`, `refused as a whole`},
+		"stale":           {[]string{good, step("mysql:14963", "sync_binlog", "5", "1")}, "", nil, 3, `the plan is out of date: the value was 5 when it was made, and is 0 now`, `refused as a whole`},
 		"unknown knob":    {[]string{good, step("mysql:14963", "inodb_io", "1", "2")}, "", nil, 3, `not a setting that Plumb knows`, `refused as a whole`},
 		"another server":  {[]string{good, step("mysql:1", "sync_binlog", "0", "1")}, "", nil, 3, `mysql:1 is not on this host`, `refused as a whole`},
-		"out of range":    {[]string{good, step("mysql:14963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the least value, 100`, `refused as a whole`},
+		"out of range":    {[]string{good, step("mysql:14963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the minimum, 100`, `refused as a whole`},
 		"less durable":    {[]string{good, step("mysql:14963", "innodb_flush_log_at_trx_commit", "1", "2")}, "", nil, 3, `less durable than now: may lose the last transactions`, `refused as a whole`},
-		"nobody to ask":   {[]string{good}, "", []string{"--ask"}, 2, ``, `nobody can be asked`},
+		"nobody to ask":   {[]string{good}, "", []string{"--ask"}, 2, ``, `cannot ask`},
 		"fixed when made": {[]string{step("mysql:14963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is not a setting|read only|at start only`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestUndoWaitsForWhatAKilledFixLeft(t *testing.T) {
 	state, goOn := killedInACommand(t, journal)
 	was := state()
 	_, errs := plumb(t, 3, "undo", "--all", "--yes", "--state", journal)
-	reads(t, errs, `process \d+ \(zfs\) still runs, which a Plumb began that was killed`, "wait until it has ended")
+	reads(t, errs, `process \d+ \(zfs\) is still running; a Plumb that was killed started it`, "wait until it has ended")
 	goOn()
 	if state() == was {
 		t.Fatal("it set nothing")

@@ -106,7 +106,7 @@ func TestInterruptShowsWhatWasMeasured(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second || cmd.ProcessState.ExitCode() != 3 {
 		t.Errorf("exit %d after %v", cmd.ProcessState.ExitCode(), took)
 	}
-	reads(t, out.String(), `^Not to be taken at face value:$`, `interrupted after \d`, `^ +done +per second`)
+	reads(t, out.String(), `^Reasons to doubt this result:$`, `interrupted after \d`, `^ +done +per second`)
 	reads(t, errs.String(), `^plumb: oltp_read_only was interrupted after \d`)
 }
 

@@ -250,7 +250,7 @@ func TestRemoteWrite2(t *testing.T) {
 			for text := range said {
 				all += text + "\n"
 			}
-			if older := strings.Contains(all, "is sent 1.0"); older != (name != "newer Prometheus") || strings.Count(all, "\n") > 1 {
+			if older := strings.Contains(all, "sending 1.0"); older != (name != "newer Prometheus") || strings.Count(all, "\n") > 1 {
 				t.Errorf("it said %q", all)
 			}
 		})

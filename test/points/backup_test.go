@@ -58,7 +58,7 @@ func backupProven(t *testing.T, of family) {
 	j.wants("a day, and nobody has restored it", rule.Fires)
 
 	out := v.typed(0, "verify", "--from", "file://"+store, "--identity", keys, "--restore", other.Name)
-	says(t, out, "it started, and all checks are well", "recovered position", "has been removed")
+	says(t, out, "it started, and all checks passed", "recovered position", "has been removed")
 	j.wants("it was restored", rule.Quiet)
 	j.note(func(s *known.Server) { s.Restored = time.Time{} })
 	j.wants("this host does not know it", rule.Fires)
@@ -103,7 +103,7 @@ func provenOnBtrfs(t *testing.T, of family) {
 	from := []string{"--from", "file://" + store, "--identity", keys}
 	killedProof(t, dir, other, append([]string{"verify", "--restore", other, "--state", v.state}, from...))
 	out := v.typed(0, append([]string{"verify", "--restore", other}, from...)...)
-	says(t, out, "it started, and all checks are well", "recovered position", "has been removed")
+	says(t, out, "it started, and all checks passed", "recovered position", "has been removed")
 	if left := shell(t, "ls -A "+other+"; btrfs subvolume list "+other); strings.Trim(left, "\n") != ".plumb-points" {
 		t.Errorf("left behind:\n%s", left)
 	}

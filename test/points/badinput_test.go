@@ -37,7 +37,7 @@ func TestBadInput(t *testing.T) {
 
 	dir := filepath.Join(v.state+"-copies", "dev")
 	shell(t, "mkdir -p "+dir+"; echo mine > "+dir+"/file")
-	says(t, v.typed(3, "clone", id, "--name", "dev"), "there is a copy of the name dev already")
+	says(t, v.typed(3, "clone", id, "--name", "dev"), "a copy named dev already exists")
 	if text, err := os.ReadFile(dir + "/file"); string(text) != "mine\n" {
 		t.Errorf("what lay where the clone was to be: %q, %v", text, err)
 	}
@@ -52,13 +52,13 @@ func TestBadInput(t *testing.T) {
 	says(t, v.typed(3, "rollback", id, "--stop", "false", "--start", "false", "--unproven", "--yes"), "has files on its datasets too, and would be rolled back with it")
 	shell(t, fmt.Sprintf("kill %d; p=%[1]d; "+untilEnded, other.PID))
 
-	says(t, v.typed(3, "rollback", id, "--unproven", "--yes"), "no unit of systemd starts it")
+	says(t, v.typed(3, "rollback", id, "--unproven", "--yes"), "no systemd unit starts it")
 	b.restartsMidway(t, v, server)
 	b.inAContainer(t, v, server, id)
 	shell(t, fmt.Sprintf("i=0; while [ $(df -B1M --output=avail %[1]s | tail -1) -ge 64 ]; do i=$((i+1)); [ $i -lt 200 ]; fallocate -l 16M %[1]s/db/full$i; sync -f %[1]s; done", top))
 	says(t, v.typed(3, "snapshot", server), "are free: less than a tenth")
 	shell(t, fmt.Sprintf("i=0; while [ $(df -B1M --output=avail %[1]s | tail -1) -ge 8 ]; do i=$((i+1)); [ $i -lt 200 ]; fallocate -l 4M %[1]s/db/more$i; sync -f %[1]s; done", top))
-	says(t, v.typed(3, "drill", id), "of what a copy of ", "plumb prune makes room")
+	says(t, v.typed(3, "drill", id), "of the storage that a copy of ", "plumb prune makes room")
 	if now := there(); now != was {
 		t.Errorf("there was\n%s\nand there is\n%s", was, now)
 	}
@@ -98,7 +98,7 @@ func (b *bench) twoPlumbs(t *testing.T, v verbs, server string) {
 	unlock, err := b.Do.Lock(t.Context(), filepath.Join(v.state, "points", "lock"))
 	must(t, err)
 	defer unlock()
-	says(t, v.typed(3, "snapshot", server, "--with", "touch "+dir+"/taken"), "another Plumb is making or removing points on this host")
+	says(t, v.typed(3, "snapshot", server, "--with", "touch "+dir+"/taken"), "another Plumb is taking or removing points on this host")
 	if _, err := os.Stat(dir + "/taken"); err == nil {
 		t.Error("it was taken all the same")
 	}

@@ -153,7 +153,7 @@ func TestReplicaThatCannotFollow(t *testing.T) {
 				t.Error("it says the password")
 			}
 			says(t, v.typed(0, "clone", "list"), "it does not follow its source")
-			says(t, v.typed(2, "clone", "refresh", "r", id, "--yes"), "whom it follows is not kept")
+			says(t, v.typed(2, "clone", "refresh", "r", id, "--yes"), "its source was not recorded")
 			says(t, v.typed(0, "clone", "drop", "r", "--yes"), "Dropped r.")
 		})
 	}

@@ -33,7 +33,7 @@ func TestStarvedCopy(t *testing.T) {
 	}
 	err = a.Exec(t.Context(), "SET max_heap_table_size = 1 << 30",
 		"CREATE TEMPORARY TABLE plumbtest.m (t CHAR(250)) ENGINE=MEMORY SELECT REPEAT('x', 250) AS t FROM information_schema.COLUMNS a, information_schema.COLUMNS b LIMIT 3000000")
-	if err = c.Starved(t.Context(), err); err == nil || !errors.Is(err, instance.ErrStarved) || !strings.Contains(err.Error(), "wanted more memory than the 256M it was given") {
+	if err = c.Starved(t.Context(), err); err == nil || !errors.Is(err, instance.ErrStarved) || !strings.Contains(err.Error(), "needed more memory than its limit of 256M") {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -57,7 +57,7 @@ func TestTypedOnMariaDB(t *testing.T) {
 	beside, err := b.box.Filesystem("beside", "ext4", 32, nil, "")
 	must(t, err)
 
-	says(t, v.typed(0, "snapshot", server, "--dry-run"), "What it keeps data on", "Mode crash, which is taken", "Nothing was locked")
+	says(t, v.typed(0, "snapshot", server, "--dry-run"), "Where it keeps its data", "Mode crash, which is taken", "Nothing was locked")
 	if out := v.typed(0, "protect", "list"); !strings.Contains(out, "There is no point") {
 		t.Error("the dry run took a point")
 	}
@@ -84,7 +84,7 @@ func TestTypedOnMariaDB(t *testing.T) {
 		t.Errorf("the clone holds %q", mails)
 	}
 	says(t, v.typed(0, "prune", "--keep", "last=1", "--dry-run"), "was made of it", "no point of")
-	v.typed(2, "clone", "drop", "dev") // nobody can be asked
+	v.typed(2, "clone", "drop", "dev") // cannot ask
 	v.typed(0, "clone", "drop", "dev", "--yes")
 	third := pointID.FindString(v.typed(0, "snapshot", server))
 	says(t, v.typed(1, "prune", "--keep", "last=1", "--yes"), "the last proven point would go", "0 points destroyed")

@@ -34,7 +34,7 @@ func replicaVerified(t *testing.T, of family) {
 	id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))
 
 	target := other.Name + "/copies"
-	says(t, v.typed(0, "replicate", id, target, "--verify"), "A copy of it, started there", "it started, and all checks are well", "recovered position")
+	says(t, v.typed(0, "replicate", id, target, "--verify"), "A copy of it, started there", "it started, and all checks passed", "recovered position")
 	says(t, v.typed(0, "protect", "list"), "crash", "; proven at "+target)
 	if p, err := (protect.Store{Dir: filepath.Join(v.state, "points")}).Get(t.Context(), b.Do, id); err != nil || p.Drill != nil || p.Label != protect.Crash || len(p.Replicas) != 1 {
 		t.Errorf("a replica says nothing of the point: %+v, %v", p, err)
@@ -56,13 +56,13 @@ func replicaVerified(t *testing.T, of family) {
 		return args
 	}
 	v.typed(0, send(port, options)...)
-	says(t, v.typed(3, send(port, options, "--verify")...), "was there already", "this key may send points, and not have copies of them started")
+	says(t, v.typed(3, send(port, options, "--verify")...), "was there already", "this key may send points, but not start copies of them")
 
 	port, options = sandbox.SSHD(t, forced("--verify"))
 	sandbox.VerifyAccount(t, func() {
 		says(t, v.typed(3, send(port, options, "--verify")...), "the user plumb-verify, who runs copies of other hosts' servers, does not exist here", "useradd")
 	})
-	says(t, v.typed(0, send(port, options, "--verify")...), "A copy of it, started there", "it started, and all checks are well")
+	says(t, v.typed(0, send(port, options, "--verify")...), "A copy of it, started there", "it started, and all checks passed")
 	says(t, v.typed(0, send(port, options, "--verify", "--json")...), `"verified"`, `"ok": true`)
 	if out := v.typed(0, "protect", "list"); strings.Count(out, "proven at") != 2 {
 		t.Errorf("it was proven at two targets:\n%s", out)

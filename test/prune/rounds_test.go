@@ -177,7 +177,7 @@ func (m *met) backup(t *testing.T, got *told, killed bool) bool {
 	case got == nil:
 		t.Fatal("a backup says nothing")
 	case got.Err != "":
-		if !strings.Contains(got.Err, "it builds on backup") && !strings.Contains(got.Err, "gave it up") {
+		if !strings.Contains(got.Err, "it builds on backup") && !strings.Contains(got.Err, "considered it dead") {
 			t.Fatal(got.Err)
 		}
 		m.refused++
@@ -198,7 +198,7 @@ func (m *met) prune(t *testing.T, got *told, killed bool) {
 		return
 	case got == nil:
 		t.Fatal("a prune says nothing")
-	case got.Err != "" && !strings.Contains(got.Err, "prunes this store"):
+	case got.Err != "" && !strings.Contains(got.Err, "is pruning this store"):
 		t.Fatal(got.Err)
 	}
 	m.prunes++

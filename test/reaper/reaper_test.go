@@ -56,7 +56,7 @@ true`, dir).Output()
 // killed makes what it can here, and is killed.
 func killed(t *testing.T, dir string) {
 	gone := filepath.Join(dir, "gone")
-	must(t, errors.Join(os.Mkdir(gone, 0o755), Mind(gone), os.Remove(gone))) // what is not there any more is nobody's
+	must(t, errors.Join(os.Mkdir(gone, 0o755), Mind(gone), os.Remove(gone))) // what no longer exists is nobody's
 	must(t, Mind(dir))
 	sleep := exec.Command("sleep", "600")
 	sleep.Dir = filepath.Join(dir, "in")

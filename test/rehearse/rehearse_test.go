@@ -184,7 +184,7 @@ func TestPlaces(t *testing.T) {
 	if e.code != 3 {
 		t.Error("it is not refused")
 	}
-	program.Reads(t, e.errs, "^plumb: rehearse: .* free, and the sandbox takes about", "^hint: --data [0-9]+M would fit")
+	program.Reads(t, e.errs, "^plumb: rehearse: .* free, but the sandbox takes about", "^hint: --data [0-9]+M would fit")
 	p.nothingLeft()
 	e = p.run(time.Minute, 0, 0, p.args(plan, "--server", server, "--data", "64M", "--dry-run")...)
 	if e.code != 0 {

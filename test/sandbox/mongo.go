@@ -87,7 +87,7 @@ func (s *Server) mongoReady(set string) error {
 		err = s.initiate(set)
 	}
 	if err != nil {
-		return fmt.Errorf("mongod in %s did not come up: %w%s", s.Dir, err, tail(filepath.Dir(s.Socket)+"/error.log"))
+		return fmt.Errorf("mongod in %s did not start: %w%s", s.Dir, err, tail(filepath.Dir(s.Socket)+"/error.log"))
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (s *Server) ready() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s in %s did not come up: %w%s", s.Engine, s.Dir, err, tail(filepath.Dir(s.Socket)+"/error.log"))
+		return fmt.Errorf("%s in %s did not start: %w%s", s.Engine, s.Dir, err, tail(filepath.Dir(s.Socket)+"/error.log"))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type Sealer struct {
 // NewSealer makes objects that any one of some recipients can open.
 func NewSealer(to []age.Recipient) (*Sealer, error) {
 	if len(to) == 0 {
-		return nil, errors.New("seal a backup: no recipient is named, so nobody could open it")
+		return nil, errors.New("seal a backup: no recipient is given, so nobody could open the backup")
 	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window))
 	if err != nil {

@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 		"not any more":      {Found{Backups: []Taken{failed}}, "no server started on"},
 		"old":               {Found{Backups: []Taken{{Label: "x", Ended: now.Add(-2 * day), Proven: now}}}, "2 days old"},
 		"damaged":           {Found{Backups: []Taken{damaged}}, "pages of the server were damaged"},
-		"of the future":     {Found{Backups: []Taken{ahead}}, "is of the future"},
+		"of the future":     {Found{Backups: []Taken{ahead}}, "is dated in the future"},
 		"in the clear":      {Found{Backups: []Taken{proven}, Plain: true}, "not encrypted"},
 		"a hole":            {Found{Backups: []Taken{proven}, Holes: []string{"x to y"}}, "a gap: x to y"},
 	} {

@@ -60,25 +60,25 @@ func Judge(now time.Time, f Found, every time.Duration) (all []Fault) {
 		}
 		return all
 	case last.Ended.After(now.Add(slack)):
-		wrong("set the clock right", "the newest backup, %s, is of the future", last.Label)
+		wrong("set the clock right", "the newest backup, %s, is dated in the future", last.Label)
 	case every > 0 && now.Sub(last.Ended) > every+every/2+slack:
-		wrong("", "the newest backup is %s old, and one is wanted every %s", units.Age(int64(now.Sub(last.Ended).Seconds())), units.Short(every))
+		wrong("", "the newest backup is %s old, but one is required every %s", units.Age(int64(now.Sub(last.Ended).Seconds())), units.Short(every))
 	}
 	if last.Damaged {
 		wrong("look for the damage before the older backups expire", "pages of the server were damaged when %s was made", last.Label)
 	}
 	if f.Plain {
-		wrong("", "what is in the store is not encrypted")
+		wrong("", "the backups in the store are not encrypted")
 	}
 	for _, h := range f.Holes {
-		wrong("make a backup: what comes after the gap is reached from one that begins there", "the archived log has a gap: %s", h)
+		wrong("make a backup: what comes after the gap can only be reached from a backup that begins there", "the archived log has a gap: %s", h)
 	}
 	if proven := lastProven(f.Backups); proven == nil {
 		help := "plumb verify --restore proves one"
 		if !f.Provable {
 			help = "restore one elsewhere: Plumb cannot do that for this tool"
 		}
-		wrong(help, "no server was started on any of them, as far as Plumb knows")
+		wrong(help, "as far as Plumb knows, no server was started on any of them")
 	} else if last.Failed.After(proven.Proven) {
 		wrong("plumb verify --restore tries it again, and says why", "no server started on %s when it was tried last", last.Label)
 	}

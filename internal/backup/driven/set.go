@@ -104,7 +104,7 @@ func Find(all []Set, tool, name string) (Set, error) {
 	case len(meant) == 1:
 		return meant[0], nil
 	case len(all) == 0:
-		return Set{}, hint.With(fmt.Errorf("no server of this host is backed up with %s, as far as Plumb was asked to", tool), "plumb backup SERVER --with "+tool+" --to URL begins it")
+		return Set{}, hint.With(fmt.Errorf("no server of this host was set up with Plumb to be backed up with %s", tool), "plumb backup SERVER --with "+tool+" --to URL begins it")
 	case len(meant) == 0:
 		return Set{}, hint.Usage(fmt.Sprintf("%s is not backed up with %s", name, tool), "these are: "+strings.Join(names, ", "))
 	}

@@ -60,7 +60,7 @@ func (u Setup) Step(ctx context.Context, s Set) (step change.Prepared, err error
 		ours := !set && !known || set && known && before == value // and is to be another now
 		if there && value != line.Value && (u.Was == nil || !ours) {
 			return step, hint.With(fmt.Errorf("%s is there, and says %q of %s, not %q", s.Config, value, line.Name, line.Value),
-				"somebody else wrote that, or it is of another store: plumb undo takes away what Plumb wrote; --stanza gives this one another name")
+				"somebody else wrote that, or it is for another store: plumb undo removes what Plumb wrote; --stanza gives this one another name")
 		}
 		if !there || value != line.Value {
 			acts = append(acts, change.Act{Edit: &change.Edit{File: s.Config, Form: edit.Unit, Key: line.Name, Value: line.Value, Note: "read by " + u.Tool.Name() + "; what is secret is in " + s.Private, Ours: true}})
@@ -80,7 +80,7 @@ func (u Setup) store(ctx context.Context, s Set) ([]change.Act, error) {
 	st, err := u.Do.Stat(ctx, dir)
 	if u.Was != nil {
 		if there, _ := u.Do.Glob(ctx, path.Join(host.Verbatim(dir), "*")); err != nil || len(there) == 0 {
-			return nil, hint.With(fmt.Errorf("%s had backups of %s, and has nothing of them now", dir, s.Server.Ref), "mount the disk that belongs there")
+			return nil, hint.With(fmt.Errorf("%s had backups of %s, but is empty now", dir, s.Server.Ref), "mount the disk that belongs there")
 		}
 	}
 	switch {
@@ -96,7 +96,7 @@ func (u Setup) store(ctx context.Context, s Set) ([]change.Act, error) {
 	case !st.Mode.IsDir():
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	case uid >= 0 && int(st.UID) != uid:
-		return nil, hint.With(fmt.Errorf("%s does not belong to the server's user, as whom %s runs", dir, u.Tool.Name()), fmt.Sprintf("chown %d:%d %s, or name a directory that is not there yet", uid, gid, dir))
+		return nil, hint.With(fmt.Errorf("%s does not belong to the server's user, as which %s runs", dir, u.Tool.Name()), fmt.Sprintf("chown %d:%d %s, or name a directory that is not there yet", uid, gid, dir))
 	}
 	return nil, nil
 }
@@ -117,7 +117,7 @@ func (u Setup) Ground(ctx context.Context, s Set) error {
 		return err
 	}
 	if real, err := host.OnlyOurs(above); err != nil || real != above {
-		return errors.Join(fmt.Errorf("keep the configuration in %s, which leads to %s: others could put another there", above, real), err)
+		return errors.Join(fmt.Errorf("keep the configuration in %s, which leads to %s: others could put another file there", above, real), err)
 	}
 	uid, gid := u.ids(s)
 	if err := u.room(ctx, s.Run, 0o700, uid, gid); err != nil {
@@ -155,7 +155,7 @@ func (u Setup) Adopt(ctx context.Context, s Set, text []byte) error {
 	}
 	had, err := u.Do.Raw(ctx, s.KeyFile())
 	if err == nil && strings.TrimSpace(string(had)) != strings.TrimSpace(key) {
-		return hint.With(fmt.Errorf("%s is there, and is another key", s.KeyFile()), "it opens other backups: --stanza gives these another name")
+		return hint.With(fmt.Errorf("%s exists, and is another key", s.KeyFile()), "it opens other backups: --stanza gives these another name")
 	}
 	if err == nil {
 		return nil
@@ -184,9 +184,9 @@ func (u Setup) room(ctx context.Context, dir string, perm fs.FileMode, uid, gid 
 	case err != nil:
 		return err
 	case !st.Mode.IsDir() || st.Mode.Perm() != perm:
-		return fmt.Errorf("%s is there, with the mode %o and not %o", dir, st.Mode.Perm(), perm)
+		return fmt.Errorf("%s exists with the mode %o, not %o", dir, st.Mode.Perm(), perm)
 	case u.Do.About().Root && (int(st.UID) != max(uid, 0) || gid >= 0 && int(st.GID) != gid):
-		return hint.With(fmt.Errorf("%s is there, and belongs to %d:%d", dir, st.UID, st.GID), "it was made for a server that ran as another user: move it away")
+		return hint.With(fmt.Errorf("%s exists, and belongs to %d:%d", dir, st.UID, st.GID), "it was made for a server that ran as another user: move it away")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func TestStoreThatHadBackups(t *testing.T) {
 	was := Set{URL: "file://" + strings.ReplaceAll(dir, "[", "%5B")}
 	was.Server.UID, was.Server.GID = os.Getuid(), os.Getgid()
 	u := Setup{Do: hosttest.LiveDoer(t), Was: &was}
-	if _, err := u.store(t.Context(), was); err == nil || !strings.Contains(err.Error(), "has nothing of them now") {
+	if _, err := u.store(t.Context(), was); err == nil || !strings.Contains(err.Error(), "is empty now") {
 		t.Errorf("it is empty: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "archive"), nil, 0o600); err != nil {

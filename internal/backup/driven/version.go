@@ -21,7 +21,7 @@ func Version(ctx context.Context, d host.Streamer, says *regexp.Regexp, missing 
 	}
 	m := says.FindSubmatch(out)
 	if m == nil {
-		return "", fmt.Errorf("what %s says is not understood: %.80q", strings.Join(argv[:2], " "), out)
+		return "", fmt.Errorf("the output of %s is not understood: %.80q", strings.Join(argv[:2], " "), out)
 	}
 	return string(m[1]), nil
 }

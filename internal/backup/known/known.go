@@ -159,7 +159,7 @@ const lockTime = 10 * time.Second
 func Note(ctx context.Context, d host.Doer, state string, at At, change func(*Place)) error {
 	unlock, err := host.LockWithin(ctx, d, path.Join(Directory(state), "lock"), lockTime)
 	if err != nil {
-		return fmt.Errorf("write down what is known of the backups in %s: %w", at.URL, err)
+		return fmt.Errorf("record what is known about the backups in %s: %w", at.URL, err)
 	}
 	defer unlock()
 	p, err := Of(ctx, d, state, at)
@@ -172,7 +172,7 @@ func Note(ctx context.Context, d host.Doer, state string, at At, change func(*Pl
 		err = protect.WriteKept(ctx, d, File(state, at), p, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("write down what is known of the backups in %s: %w", at.URL, err)
+		return fmt.Errorf("record what is known about the backups in %s: %w", at.URL, err)
 	}
 	return nil
 }

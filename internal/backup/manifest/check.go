@@ -68,7 +68,7 @@ func WritePart(chunks []Chunk) ([]byte, Part, error) {
 // ReadPart reads the i-th part of a stream, if it is the one that the manifest means.
 func (s *Stream) ReadPart(i int, text []byte) ([]Chunk, error) {
 	if got := hash(text); got != s.Parts[i].SHA256 {
-		return nil, fmt.Errorf("read list %d of chunks: it is another than the manifest names", i)
+		return nil, fmt.Errorf("read list %d of chunks: it is not the one that the manifest names", i)
 	}
 	var chunks []Chunk
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -94,7 +94,7 @@ func (c Chunk) Check(object []byte) error {
 		return fmt.Errorf("it has %d bytes, and was to have %d", len(object), c.Size)
 	}
 	if hash(object) != c.SHA256 {
-		return errors.New("its SHA-256 is another than was written down when it was made")
+		return errors.New("its SHA-256 is not the one recorded when it was made")
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func Sign(m Manifest, key note.Signer) ([]byte, error) {
 }
 
 // ErrStranger is the error of a manifest that nobody signed who is trusted.
-var ErrStranger = errors.New("it is signed by nobody whom this host trusts")
+var ErrStranger = errors.New("nobody whom this host trusts signed it")
 
 // Open reads a manifest, if somebody signed it who is trusted, and tells who that is.
 func Open(text []byte, trusted ...note.Verifier) (m Manifest, by string, err error) {

@@ -47,13 +47,13 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 	case fit.ID != "":
 		return hint.With(early.error, "backup "+fit.ID+" was whole before it: give that id")
 	case a.To.Time.IsZero() && first.ID != m.ID:
-		return hint.With(early.error, "take an earlier backup (plumb backup list); the earliest moment that those here reach is "+reached(first))
+		return hint.With(early.error, "take an earlier backup (plumb backup list); the earliest moment that can be reached from the backups here is "+reached(first))
 	}
-	why := "nothing that is earlier is here"
+	why := "there is no earlier backup here"
 	if b, err := r.Shelf().Beginning(ctx, early.server); err == nil && b.Gone.Key != "" {
 		why = b.Pruned().Error()
 	}
-	return hint.With(fmt.Errorf("%w; %s, and the earliest moment that the backups here reach is %s", early.error, why, reached(first)), "restore to that moment or a later one")
+	return hint.With(fmt.Errorf("%w; %s, and the earliest moment that can be reached from the backups here is %s", early.error, why, reached(first)), "restore to that moment or a later one")
 }
 
 // whole is when a base was whole for certain: its end is told in whole seconds.

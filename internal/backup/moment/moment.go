@@ -80,7 +80,7 @@ func (a *Asked) Read(to string, now time.Time) (err error) {
 		return nil
 	}
 	if a.To, err = replay.Parse(to); err == nil && a.To.Time.After(now) {
-		err = hint.Usage(fmt.Sprintf("%s is still to come: it is %s by the clock of this machine", to, units.Moment(now)), "--to latest replays all that is archived")
+		err = hint.Usage(fmt.Sprintf("%s is in the future: it is %s by the clock of this machine", to, units.Moment(now)), "--to latest replays all that is archived")
 	}
 	return err
 }
@@ -196,7 +196,7 @@ func (r Restore) at(real string, to Place, a Asked) At {
 func (r Restore) plan(ctx context.Context, e Engine, m manifest.Manifest, a Asked) (Way, error) {
 	alone, known := e.Alone(m)
 	if a.Alone && known && !alone {
-		return Way{}, hint.With(errors.New("it has no log, and without that no server starts on it"), "--to latest replays all that is archived")
+		return Way{}, hint.With(errors.New("it has no log, and no server starts on it without that"), "--to latest replays all that is archived")
 	}
 	w, err := e.Plan(ctx, r.Shelf(), m, a)
 	if early, is := errors.AsType[*earlyError](err); is {
@@ -312,7 +312,7 @@ func (a At) plain(ctx context.Context, d host.Streamer) error {
 	}
 	if name, _, is := strings.Cut(found.String(), "\n"); is {
 		return hint.With(fmt.Errorf("the base has a link, or something else that is not a file: %.200q", strings.TrimPrefix(name, a.Data+"/")),
-			"restore it by hand, as a user of no server: --command 'tar -x -C DIR', and look where it leads")
+			"restore it by hand, as a user that no server runs as: --command 'tar -x -C DIR', and look where it leads")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestNoRoom(t *testing.T) {
 		want      string
 	}{
 		{900, 11, plain, "1000 bytes are free in "},
-		{910, 0, plain, "what is restored can take 1001 bytes"},
+		{910, 0, plain, "the restored data can take 1001 bytes"},
 		{900, 10, plain, "manifest"}, // goes on, and finds that the store has nothing
 		{5000, 5000, compressed, "manifest"},
 	} {

@@ -15,7 +15,7 @@ func (a At) Sh(ctx context.Context, d host.Streamer, in io.Reader, out io.Writer
 	argv := append(a.As[:len(a.As):len(a.As)], "sh", "-c", script, "sh")
 	flow, err := d.Pipe(ctx, host.Pipe{Argv: append(argv, args...), In: in, Out: out, Works: true})
 	if err == nil && flow.Unread {
-		err = errors.New("it ended before it had read all")
+		err = errors.New("it ended before it had read everything")
 	}
 	if err != nil {
 		return &scripted{err, script}

@@ -10,5 +10,5 @@ func (e *unreachedError) Unwrap() error { return e.error }
 
 // Unreached says of an error that the archive lacks the log where a base begins or ends, so that no moment is reached from it.
 func Unreached(err error) error {
-	return &unreachedError{hint.With(err, "from this backup nothing can be reached; take a later one (plumb archive list)")}
+	return &unreachedError{hint.With(err, "no moment can be reached from this backup; take a later one (plumb archive list)")}
 }

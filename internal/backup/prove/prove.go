@@ -97,7 +97,7 @@ func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
 		if err == nil && !st.Mode.IsDir() {
 			err = fmt.Errorf("%s is not a directory", p.Under)
 		}
-		return hint.With(err, "name a directory that is there and has room for the backup: it is restored below it, and taken away")
+		return hint.With(err, "name a directory that exists and has room for the backup: it is restored below it, and then removed")
 	}
 	if !zfs.IsDataset(p.Under) {
 		return hint.Usage(fmt.Sprintf("%q is not a dataset", p.Under), "name one that has room for the backup: tank")
@@ -115,7 +115,7 @@ func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
 		there = slices.Contains(zfs.Names(all), p.Under)
 	}
 	if !there {
-		return hint.With(fmt.Errorf("there is no dataset %s", p.Under), "name one that is there and has room for the backup")
+		return hint.With(fmt.Errorf("there is no dataset %s", p.Under), "name one that exists and has room for the backup")
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
 func Told(ctx context.Context, r backup.Restore, m manifest.Manifest) (protect.Point, error) {
 	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Kind == manifest.Point })
 	if number < 0 {
-		return protect.Point{}, hint.With(errors.New("it is not of a point, so nobody knows which server starts on it"), "a base of pg_basebackup or mariadb-backup is proven in a directory: --restore /srv/scratch; for the output of another command start the server by hand")
+		return protect.Point{}, hint.With(errors.New("it is not of a point, so which server starts on it is not known"), "a base of pg_basebackup or mariadb-backup is proven in a directory: --restore /srv/scratch; for the output of another command start the server by hand")
 	}
 	if n := m.Streams[number].Bytes; n > most {
 		return protect.Point{}, fmt.Errorf("it says %d bytes of its point, and %d are the most", n, most)

@@ -40,7 +40,7 @@ type Trouble struct {
 func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, err error) {
 	defer func() {
 		if errors.Is(err, store.ErrFull) {
-			err = hint.With(err, "a prune writes small objects before it removes any, and what it marks is removed only after the grace period: make some room first, by a larger quota or by removing what is not Plumb's")
+			err = hint.With(err, "a prune writes small objects before it removes any, and what it marks is removed only after the grace period: make some room first, with a larger quota or by removing what is not Plumb's")
 		}
 	}()
 	p, locks, unknown, err := p.locked(ctx)
@@ -93,8 +93,8 @@ func (p Pruner) clock(ctx context.Context) (time.Time, error) {
 		is, err = store.Compares(ctx, p.Store)
 	}
 	if err == nil && !is {
-		err = hint.With(fmt.Errorf("prune %s: the store replaces an object although it was asked not to, so that what a backup counts on could be removed", p.Store.URL()),
-			"use a store that keeps If-Match and If-None-Match: Amazon S3, MinIO and VersityGW do")
+		err = hint.With(fmt.Errorf("prune %s: the store replaces an object although it was asked not to, so objects that a backup needs could be removed", p.Store.URL()),
+			"use a store that honours If-Match and If-None-Match: Amazon S3, MinIO and VersityGW do")
 	}
 	if err != nil {
 		return time.Time{}, err
@@ -106,7 +106,7 @@ func (p Pruner) clock(ctx context.Context) (time.Time, error) {
 func (s survey) doubt(grace time.Duration) error {
 	for _, id := range s.ids {
 		if f := s.folders[id]; f.bad != nil && !s.dead(f, grace) {
-			return fmt.Errorf("%s cannot be read, or is not believed, and may need any other: %w", what(f), f.bad)
+			return fmt.Errorf("%s cannot be read or is not trusted, and may need any other: %w", what(f), f.bad)
 		}
 	}
 	return nil
@@ -234,7 +234,7 @@ func (w work) leaving(ctx context.Context, s survey, f *folder, neededBy string)
 		w.done.Back = append(w.done.Back, f.id)
 		return nil
 	case neededBy != "": // a manifest that came from elsewhere: what is still there may help
-		w.done.Left = append(w.done.Left, Trouble{ID: f.id, Why: neededBy + " needs it, and its objects have begun to go"})
+		w.done.Left = append(w.done.Left, Trouble{ID: f.id, Why: neededBy + " needs it, but some of its objects are already removed"})
 		return nil
 	case !old && !f.stone.Going:
 		return nil
@@ -316,7 +316,7 @@ func (w work) giveUp(ctx context.Context, s survey, f *folder) error {
 	if _, err := store.Settle(ctx, w.Store, manifest.ClaimName(f.id), text, o); err != nil {
 		return err
 	}
-	why := []string{"it never ended, and nothing was heard of it since " + f.newest.UTC().Format(time.DateTime)}
+	why := []string{"it never ended, and showed no activity since " + f.newest.UTC().Format(time.DateTime)}
 	if err := w.put(ctx, manifest.Stone{ID: f.id, At: s.at, By: w.Host, Why: why, Going: true}, store.Put{New: true}); err != nil {
 		return err
 	}

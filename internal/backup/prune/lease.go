@@ -38,7 +38,7 @@ func (p Pruner) take(ctx context.Context, now time.Time, o Options) (*lease, err
 	}
 	text, tag, err := p.Store.Get(ctx, manifest.LeaseName, make([]byte, manifest.MaxLease))
 	if err != nil {
-		return nil, fmt.Errorf("read who prunes: %w", err)
+		return nil, fmt.Errorf("read who is pruning: %w", err)
 	}
 	var at time.Time
 	if err := p.Store.List(ctx, manifest.LeaseName, func(i store.Info) error { at = i.Modified; return nil }); err != nil {
@@ -46,7 +46,7 @@ func (p Pruner) take(ctx context.Context, now time.Time, o Options) (*lease, err
 	}
 	h := manifest.OpenLease(text)
 	if age := now.Sub(at); age < p.leaseFor() && !h.Ended {
-		return nil, hint.With(fmt.Errorf("%q prunes this store, and was heard of %s ago", h.By, units.Span(max(age, 0))), "wait until it has ended; what was killed is over "+units.Span(p.leaseFor())+" later")
+		return nil, hint.With(fmt.Errorf("%q is pruning this store, and was active %s ago", h.By, units.Span(max(age, 0))), "wait until it has ended; what was killed is over "+units.Span(p.leaseFor())+" later")
 	}
 	if err = l.put(ctx, store.Put{Was: tag}, false); errors.Is(err, store.ErrChanged) {
 		err = hint.With(errors.New("another prune has begun just now"), "wait until it has ended")
@@ -79,7 +79,7 @@ func (l *lease) renew(ctx context.Context) error {
 	}
 	err := l.put(ctx, store.Put{Was: l.tag}, false)
 	if errors.Is(err, store.ErrChanged) {
-		err = errors.New("another prune has taken over: this one was silent for too long")
+		err = errors.New("another prune has taken over, because this one made no progress for too long")
 	}
 	return err
 }

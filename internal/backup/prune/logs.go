@@ -148,7 +148,7 @@ func (p Pruner) marking(ctx context.Context, l *logOf) error {
 	}
 	l.marked, l.tag = true, tag
 	if l.begins, l.bad = archive.OpenBeginning(text, l.server, p.Own...); errors.Is(l.bad, manifest.ErrStranger) {
-		l.bad = fmt.Errorf("%.80q prunes it, and another host leaves it to that one: %w", l.begins.By, l.bad)
+		l.bad = fmt.Errorf("%.80q prunes it, so this host does not: %w", l.begins.By, l.bad)
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func staying(n int) string {
 }
 
 // errStrange is the error of what another host has signed, or nobody.
-var errStrange = errors.New("it is not believed")
+var errStrange = errors.New("it is not trusted")
 
 // removePiece removes a piece, first its entry: without that it is no piece.
 func (w work) removePiece(ctx context.Context, k *piece, s survey) error {

@@ -322,7 +322,7 @@ func TestLogsOfOthers(t *testing.T) {
 	l.prune(t, "last=1", 0)
 	l.pass(80 * time.Hour)
 	done := l.prune(t, "last=1", 0)
-	if len(done.Left) != 1 || !strings.Contains(done.Left[0].Why, "3 pieces stay before 0/400028") || !strings.Contains(done.Left[0].Why, "not believed") {
+	if len(done.Left) != 1 || !strings.Contains(done.Left[0].Why, "3 pieces stay before 0/400028") || !strings.Contains(done.Left[0].Why, "not trusted") {
 		t.Errorf("%+v", done.Left)
 	}
 	equal(t, "there", l.pieces(t), []string{"1-", "1-2", "1-3", "1-4"})

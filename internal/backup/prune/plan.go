@@ -227,8 +227,8 @@ func (p *Plan) doubt(bad []*folder) {
 	if len(bad) > 1 {
 		more = fmt.Sprintf(", and %d more", len(bad)-1)
 	}
-	p.stop("repair it, or remove that object by hand; --trust KEY if another host of yours signed it",
-		"%s cannot be read, or is not believed, and may need any of the others: %v%s", what(bad[0]), bad[0].bad, more)
+	p.stop("repair it, or remove that object by hand; if another host of yours signed it, give its key with --trust KEY",
+		"%s cannot be read or is not trusted, and may need any of the others: %v%s", what(bad[0]), bad[0].bad, more)
 }
 
 var words = keep.Words{Thing: "backup", Remove: "remove", Prove: "prove a newer one (plumb verify --restore)"}
@@ -357,24 +357,24 @@ func (p Pruner) lost(s survey, f *folder, neededBy string) Lost {
 // brake says why nothing at all had better go.
 func (p Pruner) brake(plan *Plan, s survey, o Options, lock time.Duration) {
 	if d := s.at.Sub(p.Now()).Abs(); d > apart {
-		plan.stop("correct the clock that is wrong", "the clocks of the store and of this machine are %s apart: here it is %s, there %s",
+		plan.stop("correct the clock that is wrong", "the clocks of the store and of this machine differ by %s: here it is %s, there %s",
 			units.Span(d), p.Now().UTC().Format(time.DateTime), s.at.UTC().Format(time.DateTime))
 	}
 	if s.newest.Modified.After(s.at.Add(slack)) {
-		plan.stop("find out which clock is wrong: it decides how old everything is", "a clock jumped: by the store's own clock %s is from the future", s.newest.Name)
+		plan.stop("find out which clock is wrong: the age of everything depends on it", "a clock jumped: by the store's own clock %s is from the future", s.newest.Name)
 	}
 	for _, id := range s.ids {
 		f := s.folders[id]
 		for _, base := range bases(f) {
 			if b := s.folders[base]; b != nil && b.m != nil && b.m.Began.After(f.m.Began.Add(slack)) {
-				plan.stop("correct the clock, or remove the backups with a wrong time by ID", "a clock jumped: backup %s needs %s, and has the earlier time", id, base)
+				plan.stop("correct the clock, or remove the backups with a wrong time by ID", "a clock jumped: backup %s needs %s, but has the earlier time", id, base)
 			}
 		}
 	}
 	reach := o.Rules.Reach()
 	if lock > 0 && lock < reach && !o.ShortLock {
 		plan.stop("lock objects for as long, or keep backups for less; if it is intended, give --short-lock",
-			"the rules keep backups for %s, and the store locks objects only for %s: after that anybody with the login can remove them", units.Age(int64(reach.Seconds())), units.Age(int64(lock.Seconds())))
+			"the rules keep backups for %s, but the store locks objects only for %s: after that anybody with the login can remove them", units.Age(int64(reach.Seconds())), units.Age(int64(lock.Seconds())))
 	}
 }
 
@@ -420,7 +420,7 @@ func named(points []protect.Point, facts map[string]keep.Facts, o Options) ([]ke
 	}
 	for ref, n := range left {
 		if n == 0 {
-			return nil, hint.With(fmt.Errorf("those are all backups of %s, and the last one is never removed", ref), "if you want that all the same, remove the prefix in the store by hand")
+			return nil, hint.With(fmt.Errorf("those are all backups of %s, and the last one is never removed", ref), "if that is what you want, remove the prefix in the store by hand")
 		}
 	}
 	return keep.Named(points, facts, goes, words), nil

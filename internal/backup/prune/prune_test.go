@@ -281,7 +281,7 @@ func TestOnlyOne(t *testing.T) {
 	w.backup(t, "")
 	l, err := w.take(t.Context(), time.Now(), Options{})
 	must(t, err)
-	if _, err := w.try(t, "last=1", 0); err == nil || !strings.Contains(err.Error(), "prunes this store") {
+	if _, err := w.try(t, "last=1", 0); err == nil || !strings.Contains(err.Error(), "is pruning this store") {
 		t.Errorf("%v", err)
 	}
 	w.pass(16 * time.Minute)

@@ -66,8 +66,8 @@ func (r Reader) signed(text []byte) (m manifest.Manifest, by string, err error) 
 		case bad == nil && !manifest.SignedAt(old.ID, old.Ended).After(was.Until):
 			return old, signed, nil
 		case bad == nil:
-			return m, signed, hint.With(fmt.Errorf("it has the name of %s and ended at %s, and the key that signed it was given up at %s",
-				manifest.Made(old.ID).Format(time.RFC3339), old.Ended.Format(time.RFC3339), was.Until.Format(time.RFC3339)), "somebody may have the old key: believe only backups of the new one")
+			return m, signed, hint.With(fmt.Errorf("it has the name of %s and ended at %s, and the key that signed it was retired at %s",
+				manifest.Made(old.ID).Format(time.RFC3339), old.Ended.Format(time.RFC3339), was.Until.Format(time.RFC3339)), "somebody may have the old key: trust only backups signed by the new one")
 		}
 	}
 	return m, by, err

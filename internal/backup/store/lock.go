@@ -77,7 +77,7 @@ func MayLock(ctx context.Context, s Store, lasts time.Duration) error {
 		return hint.With(fmt.Errorf("%s cannot lock objects", s.URL()), "only a bucket that was made with object lock can; without --lock-days nothing is locked")
 	case lasts < locks.Always:
 		days := int(locks.Always.Hours() / 24)
-		return hint.With(fmt.Errorf("%s locks everything for %s by itself, and --lock-days would make that less", s.URL(), units.Count(days, "day")),
+		return hint.With(fmt.Errorf("%s locks everything for %s by itself, and --lock-days would shorten that", s.URL(), units.Count(days, "day")),
 			fmt.Sprintf("leave out --lock-days, or give %d at least", days))
 	}
 	return nil

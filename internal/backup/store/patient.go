@@ -114,7 +114,7 @@ func (s *Patient) List(ctx context.Context, prefix string, each func(Info) error
 		before := ""
 		err := s.Store.List(ctx, prefix, func(i Info) error {
 			if i.Name <= before {
-				return fmt.Errorf("list %s: it names %s after %s, and is out of order or repeats itself: such a list cannot be relied on", s.URL(), i.Name, before)
+				return fmt.Errorf("list %s: it has %s after %s, so it is out of order or repeats itself, and cannot be relied on", s.URL(), i.Name, before)
 			}
 			before = i.Name
 			if i.Name <= last {

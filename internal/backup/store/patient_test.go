@@ -109,7 +109,7 @@ func TestListIsInOrder(t *testing.T) {
 	for _, names := range [][]string{{"a", "b"}, {"b", "a"}, {"a", "a"}} {
 		n := 0
 		err := Patiently(&rounds{names: names}, soon, 1, nil).List(t.Context(), "", func(Info) error { n++; return nil })
-		if err == nil || !strings.Contains(err.Error(), "list s3://backups: it names a after ") || n > 2 {
+		if err == nil || !strings.Contains(err.Error(), "list s3://backups: it has a after ") || n > 2 {
 			t.Errorf("%q: %d names, %v", names, n, err)
 		}
 	}

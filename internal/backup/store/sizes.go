@@ -7,7 +7,7 @@ import (
 )
 
 // ErrUnkept is the error of a store that has not what it said it keeps. Going on with that would end in the same way.
-var ErrUnkept = errors.New("the store did not keep what it was given")
+var ErrUnkept = errors.New("the store did not keep all that it was given")
 
 // Sizes are objects that a store has, in bytes.
 type Sizes map[string]int64
@@ -24,7 +24,7 @@ func SizesOf(ctx context.Context, s Store, prefix string) (Sizes, error) {
 // Kept is an error unless an object is there whole: that a store said that it keeps one is one thing.
 func (s Sizes) Kept(name string, size int64) error {
 	if has, is := s[name]; !is || has != size {
-		return fmt.Errorf("%w: it has %d bytes of %s, and said that it kept %d", ErrUnkept, has, name, size)
+		return fmt.Errorf("%w: it has %d bytes of %s, but reported that it kept %d", ErrUnkept, has, name, size)
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func Fetch(ctx context.Context, s store.Store, name string, of manifest.Chunk, i
 	for range tries {
 		object, _, err = s.Get(ctx, name, into)
 		if errors.Is(err, store.ErrTooLarge) {
-			err = fmt.Errorf("%w: it was to have %d bytes", err, of.Size)
+			err = fmt.Errorf("%w: it should have %d bytes", err, of.Size)
 		}
 		if err != nil {
 			return nil, err

@@ -71,11 +71,11 @@ func TestPreconditions(t *testing.T) {
 	must(t, sleep.Start())
 	defer func() { sleep.Process.Kill(); sleep.Wait() }()
 	for want, a := range map[string]change.Act{
-		"is there already":            aDirectory(dir + "/from"),
-		"link is there already":       aDirectory(dir + "/link"),
+		"from already exists":         aDirectory(dir + "/from"),
+		"link already exists":         aDirectory(dir + "/link"),
 		"from is in use by":           {Copy: &change.Copy{From: dir + "/from", To: dir + "/to", Unused: true}},
-		"open can be written by":      {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
-		"others than root":            {Copy: &change.Copy{From: dir + "/from", To: sticky + "/to"}},
+		"open is writable by":         {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
+		"users other than root":       {Copy: &change.Copy{From: dir + "/from", To: sticky + "/to"}},
 		"is not a directory, or is a": {Copy: &change.Copy{From: dir + "/open", To: dir + "/link/to"}},
 		"not a directory that can be": {Copy: &change.Copy{From: dir + "/from", To: dir + "/from/to"}},
 		"link is not a directory":     {Copy: &change.Copy{From: dir + "/link", To: dir + "/to"}},

@@ -23,7 +23,7 @@ func (p *drafting) passes(r change.Recipe) error {
 	case r.Waits != "":
 		return &change.Refusal{Why: "it waits for " + r.Waits}
 	case len(r.Acts) == 0:
-		return &change.Refusal{Why: "it is set in files alone, which last"}
+		return &change.Refusal{Why: "it is set only in files, which persist"}
 	}
 	return nil
 }

@@ -86,9 +86,9 @@ func TestPrepareRefuses(t *testing.T) {
 	}{
 		{"unknown knob", to("z", 1), "not a setting that Plumb knows", true},
 		{"another thing", elsewhere, "not on this host", true},
-		{"stale", stale, "the plan is stale: it was made when the value was 4, and now it is 1", true},
-		{"too large", to("a", 1001), "above the greatest value", true},
-		{"too small", to("a", -1), "below the least value", true},
+		{"stale", stale, "the plan is out of date: the value was 4 when it was made, and is 1 now", true},
+		{"too large", to("a", 1001), "above the maximum", true},
+		{"too small", to("a", -1), "below the minimum", true},
 		{"less durable", to("a", 0), "less durable than now: may lose the last transactions", true},
 		{"fixed", to("born", 1), "fixed when the thing is made", false},
 		{"no value", change.Step{Knob: knob("a")}, "gives no value", true},

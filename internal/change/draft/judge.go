@@ -40,7 +40,7 @@ func (p *drafting) judge(step change.Step) (change.Want, stack.Value, *change.Re
 	}
 	now, known := thing.Get(step.Knob.Name)
 	if known && !step.From.IsAbsent() && !step.From.Equal(now) && !step.To.Equal(now) {
-		return want, now, refuse("plumb check --plan makes a new plan", "the plan is stale: it was made when the value was %s, and now it is %s", step.From, now)
+		return want, now, refuse("plumb check --plan makes a new plan", "the plan is out of date: the value was %s when it was made, and is %s now", step.From, now)
 	}
 	return want, now, p.unsafe(fact, step, now)
 }
@@ -62,10 +62,10 @@ func outOfRange(f *catalog.Fact, v stack.Value) string {
 	}
 	if n, ok := v.Number(); ok {
 		if f.Knob.Min != nil && n < *f.Knob.Min {
-			return fmt.Sprintf("%s is below the least value, %g", v, *f.Knob.Min)
+			return fmt.Sprintf("%s is below the minimum, %g", v, *f.Knob.Min)
 		}
 		if f.Knob.Max != nil && n > *f.Knob.Max {
-			return fmt.Sprintf("%s is above the greatest value, %g", v, *f.Knob.Max)
+			return fmt.Sprintf("%s is above the maximum, %g", v, *f.Knob.Max)
 		}
 	}
 	if text, ok := v.Text(); ok && len(f.Knob.Values) > 0 && !slices.Contains(f.Knob.Values, text) {

@@ -47,8 +47,8 @@ func Command(s *shell.Shell) *cobra.Command {
 MySQL to the store that holds the backups. plumb restore --to MOMENT replays it
 onto a base backup.
 
-run is the service. PostgreSQL hands its files to it by archive_command, with
-push; binary logs it follows by itself.
+run is the service. PostgreSQL passes its WAL files to it with push, as its
+archive_command. The service follows binary logs by itself.
 
 plumb backup prune removes old parts with the base backups that needed them.`,
 		Example: `  plumb archive run --to s3://backups/db1 --recipient age1… --wal-user postgres
@@ -79,8 +79,8 @@ func (v *verbs) run() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run --to URL --recipient AGE (--wal-user USER | --binlog-index FILE)",
 		Short: "run the service that archives",
-		Long: `Run archives until it is stopped. With --wal-user it takes the files that a
-PostgreSQL server of that user hands over; the settings of the server are
+		Long: `Run archives until it is stopped. With --wal-user it archives the files that a
+PostgreSQL server of that user passes on; the settings of the server are
 
   archive_mode = on
   archive_command = 'plumb archive push %p'
@@ -117,9 +117,9 @@ it belongs.
 	}
 	o.ToFlags(c)
 	fl := c.Flags()
-	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the archive: `age1…`; can be given several times")
-	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
-	fl.StringVar(&o.name, "name", "main", "the `NAME` of this service, for its socket and its status")
+	fl.StringArrayVar(&o.recipients, "recipient", nil, "encrypt the archive for this `RECIPIENT` (age1…); can be given several times")
+	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` with recipients, one per line")
+	fl.StringVar(&o.name, "name", "main", "`NAME` of this service, used for its socket and its status")
 	fl.StringVar(&o.socket, "socket", "", "take files at this `SOCKET` instead of "+Directory+"/NAME.sock")
 	fl.StringVar(&o.walUser, "wal-user", "", "take files of PostgreSQL from this `USER`")
 	fl.StringVar(&o.index, "binlog-index", "", "follow the binary log that this `FILE` lists")
@@ -127,7 +127,7 @@ it belongs.
 	fl.StringVar(&o.logOf, "binlog-name", "mysql", "the name of the binary log's server in the archive")
 	fl.DurationVar(&o.every, "interval", 5*time.Second, "look for new events in the binary log this often")
 	fl.DurationVar(&o.within, "timeout", time.Minute, "report a file to the server as failed if archiving takes longer")
-	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, so that nobody can remove it")
 	fl.StringVar(&o.emit, "emit", "", "print a unit that runs it as a service, and stop: systemd")
 	c.MarkFlagsOneRequired("wal-user", "binlog-index")
 	if err := fl.MarkHidden("json"); err != nil { // a service prints no answer

@@ -32,7 +32,7 @@ func (o asked) emptied(ctx context.Context, d host.Doer, s store.Store, state st
 	if _, err := backup.Ours(ctx, d, state, s); !errors.Is(err, store.ErrNotFound) {
 		return nil // the caller goes on, and finds out what is wrong with it
 	}
-	return hint.With(fmt.Errorf("%s had the archive of this host, and has nothing of it now", dir),
+	return hint.With(fmt.Errorf("%s had the archive of this host, but is empty now", dir),
 		"mount the disk that belongs there; if it was emptied on purpose, remove "+archive.StatusFile(state, o.name))
 }
 

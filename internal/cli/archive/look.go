@@ -24,7 +24,7 @@ const statusExits = `Exit codes:
   0  all is archived
   1  something is not, or no service runs
   2  the command line is wrong
-  3  what was to be read could not be read`
+  3  it could not read what it needs`
 
 func (v *verbs) status() *cobra.Command {
 	state, asJSON, lag := "", false, time.Minute

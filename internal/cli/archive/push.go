@@ -23,8 +23,8 @@ func (v *verbs) push() *cobra.Command {
 	socket, data, within := "", "", 90*time.Second
 	c := &cobra.Command{
 		Use:   "push FILE",
-		Short: "hand a WAL file to the service: for archive_command",
-		Long: `Push hands a file to the service on this machine, and succeeds when it is in the
+		Short: "pass a WAL file to the service: for archive_command",
+		Long: `Push passes a file to the service on this machine, and succeeds when it is in the
 store. It runs as the server's user, and needs no key:
 
   archive_command = 'plumb archive push %p'
@@ -55,7 +55,7 @@ func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 		o.System, err = wal.System(control)
 	}
 	if err != nil {
-		return hint.With(fmt.Errorf("find out which server it is of: %w", err), "archive_command runs in the data directory; --data names another")
+		return hint.With(fmt.Errorf("find out which server it belongs to: %w", err), "archive_command runs in the data directory; --data names another")
 	}
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {
@@ -72,10 +72,10 @@ func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 	o.Size = st.Size()
 	conn, err := reach.DialInlet(socket)
 	if errors.Is(err, fs.ErrPermission) {
-		return hint.With(fmt.Errorf("hand %s to the archive's service: user %d may not: %w", o.File, os.Geteuid(), err), "plumb archive run --wal-user names the user of the server")
+		return hint.With(fmt.Errorf("pass %s to the archive service: user %d may not: %w", o.File, os.Geteuid(), err), "plumb archive run --wal-user names the user of the server")
 	}
 	if err != nil {
-		return hint.With(fmt.Errorf("hand %s to the archive's service: %w", o.File, err), "plumb archive run is the service; the server keeps the file and tries again")
+		return hint.With(fmt.Errorf("pass %s to the archive service: %w", o.File, err), "plumb archive run is the service; the server keeps the file and tries again")
 	}
 	err = archive.HandOver(conn, o, f, within)
 	return errors.Join(err, conn.Close())

@@ -14,7 +14,7 @@ import (
 // unit is a systemd service that runs the same command.
 func (o asked) unit() (string, error) {
 	if o.emit != "systemd" {
-		return "", hint.Usage(fmt.Sprintf("nothing is known of %q", o.emit), "want systemd")
+		return "", hint.Usage(fmt.Sprintf("there is no form %q", o.emit), "use systemd")
 	}
 	program, err := os.Executable()
 	if err != nil {

@@ -67,8 +67,9 @@ func (v *verbs) backup() *cobra.Command {
 		Long: `Backup sends the snapshots of a point on ZFS or btrfs, or the standard output of a
 command, to a store: in objects of at most 16 MiB, each compressed with zstd and
 encrypted with age for the recipients. A killed backup resumes where it was. The
-backup exists once its manifest does, which is signed with this host's key,
-written last and read back; if the producer fails, there is none.
+manifest, which is signed with this host's key, is written last and read back;
+without it there is no backup. So if the program that produces the data fails,
+there is no backup.
 
 A point is sent as an increment to the newest backup that this host can build on,
 or completely with --full. SERVER stands for the newest point of that server.
@@ -92,18 +93,18 @@ recipient, age1….
 		},
 	}
 	o.parallelFlag(c)
-	o.flags(c, "to", "`URL` to back up to: s3://bucket/prefix or file:///directory; can be given several times, and of S3 each can say ?endpoint=URL&region=NAME&profile=NAME")
+	o.flags(c, "to", "`URL` to back up to: s3://bucket/prefix or file:///directory; can be given several times; an S3 URL can end in ?endpoint=URL&region=NAME&profile=NAME")
 	fl := c.Flags()
-	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the backup: `age1…`; can be given several times")
-	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
+	fl.StringArrayVar(&o.recipients, "recipient", nil, "encrypt the backup for this `RECIPIENT` (age1…); can be given several times")
+	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` with recipients, one per line")
 	fl.StringVar(&o.command, "command", "", "back up the standard output of this shell `LINE`")
-	fl.StringVar(&o.name, "name", "", "`NAME` of the --command in lists; default: its program")
+	fl.StringVar(&o.name, "name", "", "list the backup of --command under this `NAME`; default: its program")
 	fl.Var(&o.server, "server", "the server whose data --command outputs, as plumb check names it: mysql:3306")
 	fl.StringVar(&o.points, "points", protect.Directory, "where points are recorded")
 	fl.BoolVar(&o.full, "full", false, "send a point completely, not as an increment to an earlier backup")
-	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three in flight")
-	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
-	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
+	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three at once")
+	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second, such as 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, so that nobody can remove it")
 	c.AddCommand(v.list(), v.show(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
 }
@@ -112,9 +113,9 @@ recipient, age1….
 func (o asked) check(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1:
-		return hint.Usage(c.CommandPath()+" wants one POINT or SERVER at most", "plumb protect list shows them")
+		return hint.Usage(c.CommandPath()+" takes one POINT or SERVER at most", "plumb protect list shows them")
 	case o.command != "" && len(args) > 0:
-		return hint.Usage("a POINT or SERVER and --command were given", "give one of them")
+		return hint.Usage("a POINT or SERVER cannot be combined with --command", "give one of them")
 	case o.command == "" && o.server != "":
 		return hint.Usage("--server is for the output of a command: a point knows its server", "plumb backup "+string(o.server)+" sends the newest of its points")
 	case o.command == "" && o.name != "":
@@ -126,7 +127,7 @@ func (o asked) check(c *cobra.Command, args []string) error {
 // LockFor returns how long objects are locked for a number of days; 0 for not at all. It is a usage error if the number makes no sense.
 func LockFor(days int) (time.Duration, error) {
 	if days < 0 || days > 36500 {
-		return 0, hint.Usage(fmt.Sprintf("--lock-days %d makes no sense", days), "1 to 36500; without it nothing is locked")
+		return 0, hint.Usage(fmt.Sprintf("--lock-days %d is out of range", days), "1 to 36500; without it nothing is locked")
 	}
 	return time.Duration(days) * 24 * time.Hour, nil
 }

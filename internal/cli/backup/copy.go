@@ -48,13 +48,13 @@ Only backups signed by a trusted host are copied.
   plumb backup copy --all --from s3://backups/db1 --to 's3://offsite/db1?endpoint=https://s3.example.org&profile=offsite'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
-				return hint.Usage("an ID and --all were given", "give one of them")
+				return hint.Usage("an ID and --all cannot be combined", "give one of them")
 			}
 			return oneID(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(o.urls) != 1 {
-				return hint.Usage("copy reads one place, and several were given", "name one with --from")
+				return hint.Usage("copy reads from one place, but several were given", "name one with --from")
 			}
 			return v.onAll(o.place, []string{o.urls[0], o.to}, func(d *host.LiveDoer, both []store.Store) error {
 				return v.carry(c.Context(), d, both[0], both[1], o, strings.Join(args, ""))
@@ -62,14 +62,14 @@ Only backups signed by a trusted host are copied.
 		},
 	}
 	o.parallelFlag(c)
-	o.flags(c, "from", oneURL+", and of S3 also ?endpoint=URL&region=NAME&profile=NAME")
+	o.flags(c, "from", oneURL+"; an S3 URL can end in ?endpoint=URL&region=NAME&profile=NAME")
 	o.trustFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&o.to, "to", "", "`URL` to copy to, like --from")
 	fl.StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
 	fl.BoolVar(&o.all, "all", false, "copy all backups")
-	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
-	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target lock every object for this many days, against anybody who wants to remove it")
+	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second, such as 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target lock every object for this many days, so that nobody can remove it")
 	if err := c.MarkFlagRequired("to"); err != nil {
 		panic(err)
 	}
@@ -110,7 +110,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	}
 	took := time.Since(began)
 	if err := o.copied(ctx, d, from, to, wanted, done); err != nil {
-		v.Warn("write down what was copied", err)
+		v.Warn("record what was copied", err)
 	}
 	err = v.Answer(o.json, view.CopyDocument(from.URL(), to.URL(), done, took), view.Copied(from.URL(), to.URL(), done, took, shell.Screen(v.Out)))
 	v.lacksLogs(ctx, vault, to, wanted, done)
@@ -124,7 +124,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 func (v *verbs) lacksLogs(ctx context.Context, vault backup.Vault, to store.Store, wanted []manifest.Manifest, done []backup.Copied) {
 	vault.Store = to
 	behind, err := v.moments.Logs.Behind(ctx, []backup.Vault{vault}, there(wanted, done)...)
-	v.Warn("look for the log behind what was copied", err)
+	v.Warn("look for the log after what was copied", err)
 	if text := view.CopiedBehind(to.URL(), behind); text != "" {
 		fmt.Fprintf(v.Err, "warning: %s\n", shell.OneLine(text))
 	}

@@ -131,7 +131,7 @@ func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients 
 	}
 	files := backup.Near(ctx, d, dirs, recipients)
 	if len(files) > 0 {
-		fmt.Fprintf(v.Err, "warning: the key that opens this backup is on the machine that is backed up (%s). If that is the only one, who loses the machine loses the backup: keep it elsewhere.\n", shell.OneLine(strings.Join(files, ", ")))
+		fmt.Fprintf(v.Err, "warning: the key that opens this backup is on the machine that is backed up (%s). If it is the only copy, losing the machine also loses the backup: keep it elsewhere.\n", shell.OneLine(strings.Join(files, ", ")))
 	}
 	return files
 }

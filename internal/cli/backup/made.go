@@ -37,7 +37,7 @@ func (m made) kept() (urls []string) {
 func (v *verbs) finish(ctx context.Context, d *host.LiveDoer, o asked, m made) error {
 	noted := o.note(ctx, d, m) // first, as the search for the log may take hours or never end
 	behind, err := v.moments.Logs.Behind(ctx, m.have, m.Manifest)
-	v.Warn("look for the log behind the backup", err)
+	v.Warn("look for the log after the backup", err)
 	if err := v.Answer(o.json, view.Document(m.kept(), m.Result, behind), view.Made(m.kept(), m.Result, shell.Screen(v.Out))); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, o asked, m made)
 	case len(news) == 0:
 		return nil
 	case o.json:
-		_, err := fmt.Fprintln(v.Err, "The recovery sheet says something new: plumb backup sheet prints it.")
+		_, err := fmt.Fprintln(v.Err, "The recovery sheet has changed: plumb backup sheet prints it.")
 		return err
 	}
 	return v.Print("\n" + view.Sheets(news, shell.Screen(v.Out)))

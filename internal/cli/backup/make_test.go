@@ -207,13 +207,13 @@ func TestFlagsThatSayNothing(t *testing.T) {
 	restore := []string{"restore", "--from", s.url, "--identity", "key.txt"}
 	into := slices.Concat(restore, []string{"--into", "tank/restored"})
 	for want, args := range map[string][]string{
-		"--stream says nothing without --output or --command": slices.Concat(into, []string{"--stream", "tank/data"}),
-		"--force says nothing without --output":               slices.Concat(into, []string{"--force"}),
-		"--memory says nothing without --start":               slices.Concat(into, []string{"--memory", "1G"}),
-		"--start says nothing without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
-		"--name is for the output of a command":               slices.Concat(backup, []string{"--name", "x"}),
-		"--server is for the output of a command":             slices.Concat(backup, []string{"--server", "mysql:3306"}),
-		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},
+		"--stream has no effect without --output or --command": slices.Concat(into, []string{"--stream", "tank/data"}),
+		"--force has no effect without --output":               slices.Concat(into, []string{"--force"}),
+		"--memory has no effect without --start":               slices.Concat(into, []string{"--memory", "1G"}),
+		"--start has no effect without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
+		"--name is for the output of a command":                slices.Concat(backup, []string{"--name", "x"}),
+		"--server is for the output of a command":              slices.Concat(backup, []string{"--server", "mysql:3306"}),
+		"--sample NaN is not a percentage":                     {"verify", "--from", s.url, "--sample", "nan"},
 	} {
 		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", args, err)
@@ -234,7 +234,7 @@ func TestCopyLacksTheLog(t *testing.T) {
 		if err := s.run("backup", "copy", "--from", s.url, "--to", to); err != nil {
 			t.Fatalf("%v\n%s", err, &s.out)
 		}
-		want := "warning: the archived log of 1 base backup is not in " + to + ", because a copy does not take it along: without the log, no server starts on such a base backup"
+		want := "warning: the archived log of 1 base backup is not in " + to + ", because it is not copied: without the log, no server starts on such a base backup"
 		if strings.Contains(s.out.String(), want) != base || strings.Contains(s.out.String(), "warning") != base {
 			t.Errorf("a base: %t\n%s", base, &s.out)
 		}

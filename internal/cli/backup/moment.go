@@ -37,11 +37,11 @@ type later struct {
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&l.directory, "dir", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
-	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
-	fl.StringVar(&l.user, "user", "", "the `USER` that the server will run as, and who owns the directory")
-	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES takes that series, whatever its times say")
+	fl.StringVar(&l.to, "to", "", "recover to this `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
+	fl.StringVar(&l.user, "user", "", "the `USER` that the server will run as, who will own the directory")
+	fl.StringVar(&l.log, "log", "", "`NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES uses that series, whatever its times say")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
-	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and take its place")
+	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and replace it")
 	fl.BoolVar(&l.dryRun, "dry-run", false, "show what would be replayed, and do nothing")
 }
 
@@ -55,13 +55,13 @@ func (l *later) check(c *cobra.Command) error {
 		return nil
 	}
 	if l.to == "" {
-		return hint.Usage("no moment is named", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'; --to base replays nothing")
+		return hint.Usage("no moment is given", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'; --to base replays nothing")
 	}
 	if l.to == moment.Base && (l.log != "" || l.timeline != 0) {
-		return hint.Usage("--to base replays no log, and one was named", "leave out --log and --timeline")
+		return hint.Usage("--to base replays no log, so --log and --timeline have no effect", "leave out --log and --timeline")
 	}
 	if l.timeline < 0 {
-		return hint.Usage(fmt.Sprintf("--timeline %d is none", l.timeline), "they are numbered from 1")
+		return hint.Usage(fmt.Sprintf("--timeline %d is not a timeline", l.timeline), "they are numbered from 1")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (o *opening) flags(c *cobra.Command) {
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
 	c.Flags().StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
-	c.Flags().Var(&o.rate, "limit-rate", "fetch at most this many bytes of objects a second: 50M")
+	c.Flags().Var(&o.rate, "limit-rate", "fetch at most this many bytes of objects a second, such as 50M")
 }
 
 // pace limits how fast data is fetched.

@@ -51,7 +51,7 @@ const oneURL = "`URL` of the backups: s3://bucket/prefix or file:///directory"
 func (p *place) common(c *cobra.Command) {
 	fl := c.Flags()
 	p.parallel = stream.Workers
-	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
+	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of an S3 store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
 	fl.StringVar(&p.region, "region", "", "region of the bucket; default: $AWS_REGION")
 	fl.StringVar(&p.state, "state", "", "keep this host's key, and the record of what was sent, in `DIR` instead of "+backup.Directory)
 	shell.JSONFlag(c, &p.json, "")
@@ -59,11 +59,11 @@ func (p *place) common(c *cobra.Command) {
 
 // parallelFlag adds the flag of commands that move whole backups.
 func (p *place) parallelFlag(c *cobra.Command) {
-	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects in flight at once; each takes about 40 MB of memory")
+	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "send or fetch `N` objects at once; each takes about 40 MB of memory")
 }
 
 func (p *place) trustFlag(c *cobra.Command) {
-	c.Flags().StringArrayVar(&p.trust, "trust", nil, "believe backups signed with this public `KEY`, or with those in a file; can be given several times. This host's own are always believed")
+	c.Flags().StringArrayVar(&p.trust, "trust", nil, "trust backups signed with this public `KEY`, or with the keys in the file of that name; can be given several times. Those of this host are always trusted")
 }
 
 // open opens a store. The caller must close it.
@@ -173,7 +173,7 @@ func trusted(given string) (all []note.Verifier, err error) {
 
 // errShown is the error of a flag that was given a secret key. It does not repeat the key.
 func errShown(flag, takes string) error {
-	return hint.Usage(flag+" was given a secret key itself", flag+" takes "+takes+". What is on a command line, others on this machine can read: make another key if they must not have it")
+	return hint.Usage(flag+" was given a secret key itself", flag+" takes "+takes+". Others on this machine can read a command line: make another key if they must not have this one")
 }
 
 // mostKeys is the largest file of keys that is read, in bytes.
@@ -182,7 +182,7 @@ const mostKeys = 1 << 20
 // on calls a command with this machine and the store, and closes both.
 func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err error) {
 	if len(p.urls) > 1 {
-		return hint.Usage("this reads one place at a time, and several were given", "name one")
+		return hint.Usage("this reads from one place at a time, but several were given", "name one")
 	}
 	return v.onAll(p, p.urls, func(d *host.LiveDoer, all []store.Store) error { return do(d, all[0]) })
 }
@@ -190,7 +190,7 @@ func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err
 // onAll calls a command with this machine and all stores, and closes them.
 func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []store.Store) error) (err error) {
 	if p.parallel < 1 || p.parallel > 64 {
-		return hint.Usage(fmt.Sprintf("--parallel %d makes no sense", p.parallel), "1 to 64")
+		return hint.Usage(fmt.Sprintf("--parallel %d is out of range", p.parallel), "1 to 64")
 	}
 	patience := store.DefaultPatience
 	if len(p.urls) > 1 { // do not try one store for as long as if it were the only one, as the others wait
@@ -231,5 +231,5 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 
 // doubt warns of a backup that is ignored because it is not believed.
 func (v *verbs) doubt(f backup.Found) {
-	v.Warn("backup "+f.ID+" is newer, and not believed", f.Err)
+	v.Warn("backup "+f.ID+" is newer, but not trusted", f.Err)
 }

@@ -60,7 +60,7 @@ including what another machine proved that --trust names.
 					return err
 				}
 				behind, err := v.moments.Logs.Behind(c.Context(), []backup.Vault{vault}, believed(all)...)
-				v.Warn("look for the logs behind the backups", err)
+				v.Warn("look for the logs after the backups", err)
 				if note {
 					m, err := p.memory(d)
 					if err == nil {
@@ -110,7 +110,7 @@ func (f *from) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Va
 
 func oneID(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return hint.Usage(c.CommandPath()+" wants one ID at most", "plumb backup list shows them")
+		return hint.Usage(c.CommandPath()+" takes one ID at most", "plumb backup list shows them")
 	}
 	return nil
 }
@@ -176,9 +176,9 @@ nothing, and needs no archive.
 	c.Flags().StringVar(&t.into, "into", "", "receive ZFS streams below this dataset, or btrfs streams into this new directory (`TARGET`)")
 	c.Flags().StringVarP(&t.output, "output", "o", "", "write one stream to a `FILE`; - for standard output")
 	c.Flags().StringVar(&t.command, "command", "", "pipe one stream into this shell `LINE`")
-	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, if the backup has several")
+	c.Flags().StringVar(&t.stream, "stream", "", "`NAME` of the stream, if the backup has several")
 	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy named `NAME` on what was restored")
-	c.Flags().Var(&t.memory, "memory", "with --start: memory limit of its server, a `SIZE`; default: 512M")
+	c.Flags().Var(&t.memory, "memory", "with --start: limit the copy's server to this `SIZE` of memory; default: 512M")
 	c.Flags().BoolVar(&t.force, "force", false, "replace an existing file")
 	l.flags(c)
 	shell.OnlyWith(c, "stream", "output", "command")
@@ -279,7 +279,7 @@ func (v opened) one(ctx context.Context, r backup.Restore, m manifest.Manifest, 
 	}
 	s := m.Streams[number]
 	if s.Base != nil {
-		return nil, hint.With(fmt.Errorf("%s of backup %s is what changed since backup %s", s.Name, m.ID, s.Base.Backup), "--into restores both")
+		return nil, hint.With(fmt.Errorf("%s of backup %s contains only what changed since backup %s", s.Name, m.ID, s.Base.Backup), "--into restores both")
 	}
 	write := func(w io.Writer) error { return r.Stream(ctx, m, number, w) }
 	switch {
@@ -307,7 +307,7 @@ func streamOf(m manifest.Manifest, name string) (int, error) {
 		names = append(names, s.Name)
 	}
 	if name == "" {
-		return 0, hint.Usage(fmt.Sprintf("backup %s has several streams, and none was named", m.ID), "--stream "+strings.Join(names, ", or "))
+		return 0, hint.Usage(fmt.Sprintf("backup %s has several streams: name one", m.ID), "--stream "+strings.Join(names, ", or "))
 	}
 	return 0, hint.Usage(fmt.Sprintf("backup %s has no stream %q", m.ID, name), "it has "+strings.Join(names, ", "))
 }

@@ -46,7 +46,7 @@ func (p *Place) Directory() (string, error) { return backup.At(p.state) }
 // Open opens the store so that nothing is tried again when it fails.
 func (p *Place) Open() (store.Store, func() error, error) {
 	if len(p.urls) != 1 {
-		return nil, nil, hint.Usage("an archive is kept in one place, and several were given", "name one")
+		return nil, nil, hint.Usage("an archive is kept in one place, but several were given", "name one")
 	}
 	return p.open(p.urls[0])
 }
@@ -114,7 +114,7 @@ func named(words []string, file string) ([]string, error) {
 		words = append(words, lines(text)...)
 	}
 	if len(words) == 0 {
-		return nil, hint.Usage("no recipient is named, so nobody could open it", "--recipient age1…: age-keygen makes a key, on another machine than this one")
+		return nil, hint.Usage("no recipient is given, so nobody could open the backup", "--recipient age1…: age-keygen makes a key, on another machine than this one")
 	}
 	return words, nil
 }

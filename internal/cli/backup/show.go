@@ -40,7 +40,7 @@ it needs, the full one first.
 					return broken
 				}
 				behind, err := v.moments.Logs.Behind(ctx, []backup.Vault{vault}, believed(all)...)
-				v.Warn("look for the log behind the backup", err)
+				v.Warn("look for the log after the backup", err)
 				if err := v.Answer(p.json, view.ListDocument(s.URL(), all, behind), view.Shown(s.URL(), all, behind, shell.Screen(v.Out))); err != nil {
 					return err
 				}

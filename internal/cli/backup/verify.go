@@ -68,7 +68,7 @@ Exit codes:
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&all, "all", false, "verify all backups")
-	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset, or in this directory (`PLACE`), start a server on it, and remove that again")
+	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset or in this directory (`PLACE`), start a server on it, and remove both again")
 	c.MarkFlagsMutuallyExclusive("restore", "all")
 	c.Flags().Float64Var(&percent, "sample", percent, "percentage of objects to read; the first and the last of each stream are always read")
 	return c
@@ -87,7 +87,7 @@ func (v opened) prove(ctx context.Context, under string) error {
 			return err
 		}
 		if err := v.mark(ctx, m, got); err != nil {
-			v.Warn("write down what came of it", err)
+			v.Warn("record the result", err)
 		}
 		err = v.Answer(v.o.json, view.ProofDocument(v.vault.Store.URL(), m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
 		if err == nil && !got.OK {

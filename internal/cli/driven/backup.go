@@ -77,14 +77,14 @@ func (v *verbs) told(ctx context.Context, d *host.LiveDoer, t driven.Tool, o ask
 	o.reach(&s)
 	did, err := tool.Tell(ctx, d, s, memory.Login(s), o.archiving)
 	if did {
-		fmt.Fprintf(v.Err, "plumb: %s was told where its backups go, and whether the log does; all its agents go by that\n", t.Name())
+		fmt.Fprintf(v.Err, "plumb: %s is configured with where its backups go and whether the log is archived; all its agents use this configuration\n", t.Name())
 	}
 	return s, err
 }
 
 // notOf is the error of a server that a tool is not for.
 func notOf(t driven.Tool, server stack.Ref) error {
-	return hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), server), "leave out --with")
+	return hint.Usage(fmt.Sprintf("%s backs up %s, and %s is not one", t.Name(), t.Kind(), server), "leave out --with")
 }
 
 // Backup makes a backup for a policy. The server must have been backed up before.
@@ -147,11 +147,11 @@ func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driv
 	}
 	last := f.Last()
 	if last == nil || before.Last() != nil && last.Label == before.Last().Label {
-		return fmt.Errorf("%s ended without a word, and there is no new backup", t.Name())
+		return fmt.Errorf("%s ended without a message, and there is no new backup", t.Name())
 	}
 	v.Done()
 	if err := o.note(ctx, d, s, f, last); err != nil {
-		v.Warn("write down what there is", err)
+		v.Warn("record what there is", err)
 	}
 	shown := view.Driven{Tool: t.Name(), Set: s, Found: f, Unmet: driven.Judge(time.Now(), f, 0), Made: last, Took: time.Since(began)}
 	return v.Answer(o.json, shown.Document(), shown.Text(shell.Screen(v.Out)))
@@ -236,7 +236,7 @@ func (o asked) fresh(was *driven.Set, server protect.Server, name string) (s dri
 	}
 	s.At(files)
 	if was == nil && o.url == "" {
-		return s, hint.Usage(fmt.Sprintf("where the backups of %s go was never said", server.Ref), "--to s3://bucket/prefix, or file:///directory")
+		return s, hint.Usage(fmt.Sprintf("where to put the backups of %s was never configured", server.Ref), "--to s3://bucket/prefix, or file:///directory")
 	}
 	if o.url == "" {
 		s.URL, s.Endpoint, s.Region, s.CA = was.URL, was.Endpoint, was.Region, was.CA
@@ -267,7 +267,7 @@ func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup
 		for _, w := range wants {
 			text += fmt.Sprintf("%s = '%s'; ", w.Name, w.Value)
 		}
-		return hint.With(fmt.Errorf("%s does not archive its log, and %s makes no backup of a server that runs without that", s.Server.Ref, u.Tool.Name()), "--set-archiving has Plumb set "+text+"plumb undo takes it back")
+		return hint.With(fmt.Errorf("%s does not archive its log, and %s cannot back up such a server", s.Server.Ref, u.Tool.Name()), "--set-archiving has Plumb set "+text+"plumb undo reverts it")
 	}
 	u.Login = memory.Login(s)
 	step, err := u.Step(ctx, s)
@@ -289,11 +289,11 @@ func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup
 		return err
 	}
 	if out.Number > 0 {
-		fmt.Fprintf(v.Err, "plumb: written as change %d; plumb undo %d --keep takes it back, and leaves the backups\n", out.Number, out.Number)
+		fmt.Fprintf(v.Err, "plumb: recorded as change %d; plumb undo %d --keep reverts it, and leaves the backups\n", out.Number, out.Number)
 	}
 	for _, s := range draft.Steps {
 		if s.Recipe.Waits != "" {
-			return hint.With(fmt.Errorf("all is written, and %s waits for %s", s.Knob, s.Recipe.Waits), "restart the server, and give the same command again")
+			return hint.With(fmt.Errorf("the configuration is complete, but %s is waiting for %s", s.Knob, s.Recipe.Waits), "restart the server, and give the same command again")
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 	}
 	under := o.flags.Lookup("restore").Value.String()
 	if under == "" {
-		return hint.Usage("it is not said how to verify them", "--restore DIR restores a backup there, starts a server on it, and removes both; pgbackrest verify reads the repository again")
+		return hint.Usage("how to verify them is not given", "--restore DIR restores a backup there, starts a server on it, and removes both; pgbackrest verify reads the repository again")
 	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		s, err := o.set(ctx, here.Doer)
@@ -59,7 +59,7 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 			err = v.noted(ctx, here.Doer, t, s, o)
 		}
 		if err != nil {
-			v.Warn("write down what came of it", err)
+			v.Warn("record the result", err)
 		}
 		m := memory.Of(s, b)
 		err = v.Answer(o.json, view.ProofDocument(s.URL, m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
@@ -211,7 +211,7 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 	}
 	out, err := here.Executor().Apply(ctx, change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{Begin: here.Begin()})
 	if out.Number > 0 {
-		fmt.Fprintf(v.Err, "plumb: %s is written as change %d; plumb undo %d takes it back\n", s.Config, out.Number, out.Number)
+		fmt.Fprintf(v.Err, "plumb: %s is recorded as change %d; plumb undo %d reverts it\n", s.Config, out.Number, out.Number)
 	}
 	return s, err
 }

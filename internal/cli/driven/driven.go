@@ -68,8 +68,8 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 		switch c.Name() {
 		case "backup":
 			v.extend(c, v.backup, []string{"to", "endpoint", "region"}, func(o *asked, fl *pflag.FlagSet) {
-				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: have the server's log archived too, if nothing does: pgbackrest by archive_mode and archive_command, pbm by pitr.enabled")
-				fl.StringVar(&o.kind, "type", "auto", "with --with: `full`, diff or incr; auto goes by --full-every and --diff-every")
+				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: also have the server's log archived, if nothing does yet: pgbackrest with archive_mode and archive_command, pbm with pitr.enabled")
+				fl.StringVar(&o.kind, "type", "auto", "with --with: `KIND` of backup: full, diff or incr; auto follows --full-every and --diff-every")
 				fl.DurationVar(&o.fullEvery, "full-every", 7*day, "with --with: make a full backup when the last one is this old")
 				fl.DurationVar(&o.diffEvery, "diff-every", day, "with --with: make a differential backup when the last one is this old")
 				fl.IntVar(&o.keep, "keep-full", 0, "with --with: keep the last `N` full backups and what builds on them; 0: all")
@@ -77,7 +77,7 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 			for _, sub := range c.Commands() {
 				if sub.Name() == "list" {
 					v.extend(sub, v.list, []string{"note", "textfile"}, func(o *asked, fl *pflag.FlagSet) {
-						fl.DurationVar(&o.every, "every", 0, "with --with: complain when the newest is older than 1.5 times this `TIME`")
+						fl.DurationVar(&o.every, "every", 0, "with --with: report a problem if the newest is older than 1.5 times this `TIME`")
 					})
 				}
 			}
@@ -104,7 +104,7 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 	own := c.RunE
 	had := map[string]bool{}
 	c.Flags().VisitAll(func(f *pflag.Flag) { had[f.Name] = true })
-	c.Flags().StringVar(&o.with, "with", "", "not by Plumb: by the `TOOL` "+hint.OneOf(v.names())+", which Plumb configures, runs and judges")
+	c.Flags().StringVar(&o.with, "with", "", "have the `TOOL` "+hint.OneOf(v.names())+" make the backups; Plumb configures, runs and checks it")
 	c.Flags().StringVar(&o.stanza, "stanza", "", "with --with: the tool's `NAME` for the server's backups")
 	if more != nil {
 		more(&o, c.Flags())
@@ -162,7 +162,7 @@ func (o *asked) read() {
 func (o *asked) place(flag string) error {
 	all, err := o.flags.GetStringArray(flag)
 	if err != nil || len(all) > 1 {
-		return errors.Join(err, hint.Usage("several places were named, and "+o.with+" takes one", "the tool itself can keep a second copy: repo2"))
+		return errors.Join(err, hint.Usage("several places were given, and "+o.with+" takes one", "the tool itself can keep a second copy: repo2"))
 	}
 	if len(all) == 1 {
 		o.url = all[0]
@@ -197,7 +197,7 @@ func (v *verbs) tool(name string) (driven.Tool, error) {
 			return t, nil
 		}
 	}
-	return nil, hint.Usage(fmt.Sprintf("nothing is known of a tool %q", name), "want "+hint.OneOf(v.names()))
+	return nil, hint.Usage(fmt.Sprintf("there is no tool %q", name), "use "+hint.OneOf(v.names()))
 }
 
 // whole finds the tool that is meant, which must be one that Plumb can also configure and restore with.

@@ -75,7 +75,7 @@ func TestAnAnswerThatNeverEnds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the answer has more than 64M") || !strings.Contains(hint.Of(err), "ask for fewer series") {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
-	if _, _, err := (source{prometheus: "http://127.0.0.1:1"}).read(t.Context(), nil); err == nil || !strings.Contains(hint.Of(err), "does it run") {
+	if _, _, err := (source{prometheus: "http://127.0.0.1:1"}).read(t.Context(), nil); err == nil || !strings.Contains(hint.Of(err), "is it running") {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }

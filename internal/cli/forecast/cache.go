@@ -35,10 +35,10 @@ func cacheCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "predict the effect of a larger buffer pool, ARC or page cache",
-		Long: `Cache predicts throughput by the size of a cache, from throughput measured at four
-or more sizes: by a model of misses and by interpolation, each weighted by how well
-it predicted the sizes that were left out. Beyond the largest size it needs to know
-what the load does without misses.
+		Long: `Cache predicts the throughput for other sizes of a cache from the throughput that was
+measured at four or more sizes. It combines a model of misses and an interpolation,
+weighted by how well each predicts measured sizes that it was not given. To predict
+beyond the largest measured size, it needs the throughput without misses (--ceiling).
 
 With --trace it predicts misses from a list of the blocks that were read, one per
 line; with --ghosts from the ARC's ghost lists in a recording of plumb watch.
@@ -52,13 +52,13 @@ line; with --ghosts from the ARC's ghost lists in a recording of plumb watch.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runCache(c.Context(), s, f) },
 	}
-	f.measured.flags(c, "size (such as 16G), rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
+	f.measured.flags(c, "size (such as 16G), rate (operations a second) and perhaps error (half of its 95 % interval, as a fraction of the rate)")
 	fl := c.Flags()
 	fl.StringSliceVar(&f.at, "at", nil, "predict it for a cache of this `SIZE`, or several separated by commas")
 	fl.Var(&f.data, "data", "`SIZE` of all the data that is read")
-	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations a second without misses")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations per second without misses")
 	fl.StringVar(&f.trace, "trace", "", "a trace of the blocks that were read, in `FILE`, one per line")
-	fl.Var(&f.block, "block", "`SIZE` of a block of the trace")
+	fl.Var(&f.block, "block", "`SIZE` of the blocks in the trace")
 	fl.BoolVar(&f.ghosts, "ghosts", false, "use the hits of the ARC's ghost lists in a recording of plumb watch")
 	f.recording.flag(c)
 	shell.JSONFlag(c, &f.json, "")
@@ -84,7 +84,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 		return err
 	}
 	if len(sizes) == 0 {
-		return hint.Usage("no size is named", "--at 60G names one")
+		return hint.Usage("no size is given", "--at 60G gives one")
 	}
 	least := int64(leastOfAll)
 	if f.trace != "" { // with a trace, a cache can be as small as one block

@@ -13,9 +13,9 @@ func Command(s *shell.Shell, read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast",
 		Short: "say when a disk will be full; predict the effect of more memory",
-		Long: `Forecast predicts from measurements: with ranges, the assumptions, and how simpler
-methods did on the same past. What the data cannot support is refused, with the
-measurement that would permit it.`,
+		Long: `Forecast predicts from measurements. Each forecast has a range, its assumptions, and
+the results of simpler methods for the same past. If the data does not support a
+forecast, Forecast refuses, and names the measurement that is missing.`,
 		Example: `  plumb forecast space                                   when is each disk full?
   plumb forecast cache --csv pools.csv --data 95G --at 60G
   plumb forecast volume --size 1T --iops 2700 --io 16K`,

@@ -39,7 +39,7 @@ func ownDirectory(dir string) (real string, err error) {
 	return real, private(real)
 }
 
-const guardedHint = "give it to the user who runs this (chown), and take the right to write from others (chmod go-w)"
+const guardedHint = "give it to the user who runs this (chown), and remove the right to write from others (chmod go-w)"
 
 // private refuses a directory whose forecasts others could have written, also by
 // putting another directory in its place. It may not exist yet.

@@ -125,10 +125,10 @@ func TestLedgersThatMakeNoCurve(t *testing.T) {
 		"--experiment listed --axis pool":             {"experiment listed has no axes", "--csv FILE"},
 		"--experiment delays --axis pool --with on":   {"experiment delays compares p99, and a forecast needs rates", "metric: rate"},
 		"--experiment waves --axis pool --with on":    {"experiment waves counts trials whose rate is not steady", "without measure.unsteady"},
-		"--experiment failed --axis pool --with on":   {"experiment failed has no trial that counts in the arms that are asked for", "plumb lab report"},
+		"--experiment failed --axis pool --with on":   {"experiment failed has no trial that counts in the requested arms", "plumb lab report"},
 		"--experiment upgraded --axis pool --with on": {"experiment upgraded ran on different servers: MariaDB 10.11, MariaDB 11.4", "run it again on one version"},
 		"--experiment moved --axis pool --with on":    {"experiment moved ran on different machines: Linux 6.12, 2 processors; Linux 6.12, 8 processors", "run it again on one"},
-		"--experiment moons --axis pool":              {"none fits; there are ", "give a name"},
+		"--experiment moons --axis pool":              {"none matches; there are ", "give a name"},
 	} {
 		if err := cacheOf(t, "--ledger "+where+" "+line); err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(hint.Of(err), want[1]) {
 			t.Errorf("%s: %v, hint %q", line, err, hint.Of(err))

@@ -49,12 +49,12 @@ func loadCommand(s *shell.Shell) *cobra.Command {
 		Long: `Load predicts throughput and response time with a closed network of queues: clients
 that wait for their answer before they send the next request.
 
---over threads: by requests in flight, from rates at two or more numbers of threads.
---over iops: by the limit of the volume, from the same load on two or more volumes.
---over extra: with additional work such as a binary log, from rates with and without
-it (columns with and without); --at is a rate without it. --nodes: on that many
-equal shards, each with a cache and a disk of its own, from the rate of one node and
-the rate without misses.
+--over threads predicts for other numbers of threads, from the rates at two or more.
+--over iops predicts for other limits of the volume, from the same load on two or more
+volumes. --over extra predicts the cost of additional work such as a binary log, from
+rates with and without it (columns with and without); --at is a rate without it.
+--nodes predicts for that many equal shards, each with a cache and a disk of its own,
+from the rate of one node and the rate without misses.
 
 ` + modelExits,
 		Example: `  plumb forecast load --csv fileio.csv --at 64,256
@@ -65,17 +65,17 @@ the rate without misses.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runLoad(c.Context(), s, f) },
 	}
-	f.measured.flags(c, "threads or iops, rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
+	f.measured.flags(c, "threads or iops, rate (operations a second) and perhaps error (half of its 95 % interval, as a fraction of the rate)")
 	fl := c.Flags()
-	fl.StringVar(&f.over, "over", overThreads, "what is varied, `NAME` "+hint.OneOf(overs()))
+	fl.StringVar(&f.over, "over", overThreads, "what was varied: `NAME` is "+hint.OneOf(overs()))
 	fl.StringSliceVar(&f.at, "at", nil, "predict it for this `NUMBER` of threads or IOPS, or several separated by commas")
 	fl.IntVar(&f.clients, "clients", 0, "`NUMBER` of concurrent clients")
 	fl.Var(&f.nodes, "nodes", "predict it for this number of shards, or several separated by commas")
-	fl.Float64Var(&f.one, "one", 0, "measured operations a second of one node")
-	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations a second without misses")
+	fl.Float64Var(&f.one, "one", 0, "measured operations per second of one node")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations per second without misses")
 	fl.Var(&f.data, "data", "`SIZE` of all the data")
 	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
-	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as in the 80-20 rule; default: any skew is possible")
+	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data: 0.2 means that 20 % of the data gets 80 % of the reads; default: any skew is possible")
 	shell.Offer(c, map[string]shell.Words{"over": overs})
 	shell.JSONFlag(c, &f.json, "")
 	return c
@@ -96,14 +96,14 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		return told(s, "load", "Effect of more shards", f.json, f.shards())
 	}
 	if !slices.Contains(overs(), f.over) {
-		return hint.Usage(fmt.Sprintf("--over %s names nothing that can be varied", f.over), "want "+hint.OneOf(overs()))
+		return hint.Usage(fmt.Sprintf("--over %s is not something that can be varied", f.over), "use "+hint.OneOf(overs()))
 	}
 	at, err := numbers("at", f.at, model.ReadNumber, "64")
 	if err != nil {
 		return err
 	}
 	if len(at) == 0 {
-		return hint.Usage("no number is named", "--at 64 names one")
+		return hint.Usage("no number is given", "--at 64 gives one")
 	}
 	if f.over == overExtra {
 		return f.extra(s, at)
@@ -144,13 +144,13 @@ func areThreads(x float64) bool { return x >= 1 && x <= mostThreads && x == math
 // validate says which number that was given cannot be. Those that were not are nought.
 func (f loadFlags) validate() error {
 	if i := slices.IndexFunc(f.nodes, func(n int) bool { return n < 1 }); i >= 0 {
-		return hint.Usage(fmt.Sprintf("--nodes %d cannot be", f.nodes[i]), "such as --nodes 2,3,4")
+		return hint.Usage(fmt.Sprintf("--nodes %d is out of range", f.nodes[i]), "such as --nodes 2,3,4")
 	}
 	switch {
 	case !(f.hot >= 0 && f.hot < 0.5):
 		return hint.Usage(fmt.Sprintf("--hot %g is not a share of the data", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
 	case f.clients < 0 || f.clients > mostClients:
-		return hint.Usage(fmt.Sprintf("--clients %d cannot be", f.clients), fmt.Sprintf("1 to %d, such as --clients 16", mostClients))
+		return hint.Usage(fmt.Sprintf("--clients %d is out of range", f.clients), fmt.Sprintf("1 to %d, such as --clients 16", mostClients))
 	case !isRate(f.one):
 		return hint.Usage(fmt.Sprintf("--one %g is not a rate", f.one), "such as --one 245, operations a second")
 	case !isRate(f.ceiling):

@@ -31,11 +31,11 @@ type measured struct {
 
 func (m *measured) flags(c *cobra.Command, columns string) {
 	fl := c.Flags()
-	fl.StringVar(&m.csv, "csv", "", "what was measured is in `FILE`, with a header and the columns "+columns)
-	shell.SecretVar(c, &m.ledger, "ledger", "", "or in the lab's records at `PLACE`")
-	fl.StringVar(&m.name, "experiment", "", "the experiment with this `NAME` in the ledger; default: the last one")
-	fl.StringVar(&m.axis, "axis", "", "the `AXIS` of the experiment that was varied")
-	fl.StringSliceVar(&m.with, "with", nil, "only arms of the experiment with this `LEVEL` on another axis")
+	fl.StringVar(&m.csv, "csv", "", "read the measurements from `FILE`, with a header and the columns "+columns)
+	shell.SecretVar(c, &m.ledger, "ledger", "", "read the measurements from the lab's ledger at `PLACE`")
+	fl.StringVar(&m.name, "experiment", "", "use the experiment with this `NAME` in the ledger; default: the last one")
+	fl.StringVar(&m.axis, "axis", "", "`AXIS` of the experiment that was varied")
+	fl.StringSliceVar(&m.with, "with", nil, "use only the arms that have this `LEVEL` on another axis")
 	if err := c.MarkFlagFilename("csv", "csv"); err != nil {
 		panic(err)
 	}
@@ -45,7 +45,7 @@ func (m *measured) flags(c *cobra.Command, columns string) {
 func (m measured) given() (bool, error) {
 	switch {
 	case m.csv != "" && m.ledger != "":
-		return false, hint.Usage("--csv and --ledger are two places of what was measured", "give one of them")
+		return false, hint.Usage("--csv and --ledger cannot be combined", "give one of them")
 	case m.ledger == "" && (m.name != "" || m.axis != "" || len(m.with) > 0):
 		return false, hint.Usage("--experiment, --axis and --with are of an experiment in a ledger, and none is named", "--ledger PLACE names it, such as --ledger plumb-lab")
 	case m.ledger != "" && m.axis == "":
@@ -109,7 +109,7 @@ func (m measured) column(t model.Table, x string) ([]float64, error) {
 	at, err := t.Sizes(x)
 	for i, bytes := range at {
 		if bytes < leastOfAll {
-			return nil, hint.With(fmt.Errorf("read %s: line %d, %s: %g bytes are no cache: without a unit it is in bytes", m.csv, t.Line(i), x, bytes), "such as 16G")
+			return nil, hint.With(fmt.Errorf("read %s: line %d, %s: a cache of %g bytes is too small: without a unit the size is in bytes", m.csv, t.Line(i), x, bytes), "such as 16G")
 		}
 	}
 	return at, err
@@ -222,7 +222,7 @@ func unfit(x experiment.Experiment, asked []experiment.Record) error {
 func (m measured) nothing(x experiment.Experiment, of string) error {
 	own, _ := m.levelsOf(x)
 	if slices.ContainsFunc(own, func(l string) bool { _, err := levelOf(of, l); return err == nil }) {
-		return hint.With(fmt.Errorf("experiment %s has no trial that counts in the arms that are asked for", x.Name), "plumb lab report says why trials do not count")
+		return hint.With(fmt.Errorf("experiment %s has no trial that counts in the requested arms", x.Name), "plumb lab report says why trials do not count")
 	}
 	kind := "numbers"
 	if of == sizeColumn {

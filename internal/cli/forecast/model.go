@@ -23,7 +23,7 @@ const modelExits = `Exit codes:
   0  done
   1  done, and a forecast was refused
   2  the command line is wrong
-  3  what was to be read could not be read`
+  3  it could not read what it needs`
 
 // models makes the commands that ask a model.
 func models(s *shell.Shell, read Read) []*cobra.Command {
@@ -85,7 +85,7 @@ type inBytes struct {
 func unitless(flags ...inBytes) error {
 	for _, f := range flags {
 		if f.given > 0 && int64(f.given) < f.least {
-			return hint.Usage(fmt.Sprintf("--%s %s is less than %s: without a unit it is in bytes", f.flag, f.given.String(), units.Bytes(f.least)), "such as --"+f.flag+" "+f.such)
+			return hint.Usage(fmt.Sprintf("--%s %s is less than %s: without a unit the size is in bytes", f.flag, f.given.String(), units.Bytes(f.least)), "such as --"+f.flag+" "+f.such)
 		}
 	}
 	return nil

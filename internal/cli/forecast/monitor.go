@@ -59,13 +59,13 @@ const (
 
 func runMonitor(s *shell.Shell, f monitorFlags) error {
 	if f.hosts < 1 || f.hosts > mostHosts {
-		return hint.Usage(fmt.Sprintf("--hosts %d cannot be: how many hosts are monitored?", f.hosts), fmt.Sprintf("1 to %d, such as --hosts 200", mostHosts))
+		return hint.Usage(fmt.Sprintf("--hosts %d is out of range: how many hosts are monitored?", f.hosts), fmt.Sprintf("1 to %d, such as --hosts 200", mostHosts))
 	}
 	switch {
 	case f.interval < leastInterval:
 		return hint.Usage(fmt.Sprintf("--interval %s is not an interval between two samples", f.interval), fmt.Sprintf("%s or more, such as --interval 15s", leastInterval))
 	case f.days < 0 || f.days > mostDays:
-		return hint.Usage(fmt.Sprintf("--days %d cannot be", f.days), fmt.Sprintf("0 to %d, such as --days 15", mostDays))
+		return hint.Usage(fmt.Sprintf("--days %d is out of range", f.days), fmt.Sprintf("0 to %d, such as --days 15", mostDays))
 	case !(f.series >= 0 && f.series <= mostSeries):
 		return hint.Usage(fmt.Sprintf("--series %g is not a number of series of one host", f.series), fmt.Sprintf("up to %.0f, such as --series 2500", mostSeries))
 	}

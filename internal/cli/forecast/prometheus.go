@@ -53,7 +53,7 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 	}
 	keeps := ""
 	if kept := f.keeps(ctx); kept != "" {
-		keeps = "this Prometheus keeps " + kept + " of the past (--storage.tsdb.retention.time and .size): what was before is not known to it"
+		keeps = "this Prometheus keeps " + kept + " of the past (--storage.tsdb.retention.time and .size): it has nothing from before"
 	}
 	var all []known
 	for _, a := range used {
@@ -78,7 +78,7 @@ func areBytes(all []forecast.Answer) error {
 	if most == 0 || most > 100 {
 		return nil
 	}
-	return hint.With(fmt.Errorf("the query gives at most %g, which are no bytes that fill a disk", most), "want bytes, such as node_filesystem_size_bytes - node_filesystem_free_bytes, and no ratio or per cent")
+	return hint.With(fmt.Errorf("the query returns at most %g, which cannot be bytes used on a disk", most), "use bytes, such as node_filesystem_size_bytes - node_filesystem_free_bytes, not a ratio or a percentage")
 }
 
 // noNumbers notes how many samples are not a number of bytes. If all are not, nothing is forecast.
@@ -92,10 +92,10 @@ func (k *known) noNumbers(samples []forecast.Day) {
 	switch {
 	case n == 0:
 	case n == len(samples):
-		k.nothing = &forecast.Refusal{Why: fmt.Sprintf("Prometheus has %s of it, and none is a number of bytes: they are NaN, infinite or less than 0", units.Count(n, "sample")),
-			Measure: "see what the query gives in Prometheus itself, and mend what exports it; a forecast takes 14 days"}
+		k.nothing = &forecast.Refusal{Why: fmt.Sprintf("Prometheus has %s for it, but none is a number of bytes: they are NaN, infinite or less than 0", units.Count(n, "sample")),
+			Measure: "look at the query in Prometheus itself, and fix what exports it; a forecast takes 14 days"}
 	default:
-		k.read = append(k.read, fmt.Sprintf("of %d samples %d are NaN, infinite or less than 0, and count as unknown", len(samples), n))
+		k.read = append(k.read, fmt.Sprintf("of %d samples, %d are NaN, infinite or less than 0 and count as unknown", len(samples), n))
 	}
 }
 
@@ -126,7 +126,7 @@ func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecas
 	u.RawQuery = url.Values{"query": {query}, "step": {"86400"}, "start": {strconv.FormatInt(now.Add(-ago).Unix(), 10)}, "end": {strconv.FormatInt(now.Unix(), 10)}}.Encode()
 	text, err := get(ctx, u)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("ask Prometheus at %s: %w", where, err), cmp.Or(hint.Of(err), "does it run, and may this machine ask it?"))
+		return nil, hint.With(fmt.Errorf("ask Prometheus at %s: %w", where, err), cmp.Or(hint.Of(err), "is it running, and may this machine query it?"))
 	}
 	all, err := forecast.ParseMatrix(text)
 	if err != nil {
@@ -139,7 +139,7 @@ func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecas
 func (f source) api(part string) (*url.URL, error) {
 	u, err := url.Parse(f.prometheus)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, hint.Usage("--prometheus is not an address", "want one such as http://127.0.0.1:9090")
+		return nil, hint.Usage("--prometheus is not an address", "use one such as http://127.0.0.1:9090")
 	}
 	return u.JoinPath("api/v1", part), nil
 }
@@ -162,7 +162,7 @@ func get(ctx context.Context, u *url.URL) ([]byte, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, errors.New("the address cannot be asked")
+		return nil, errors.New("the address cannot be queried")
 	}
 	// A redirection could send the password to another address.
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

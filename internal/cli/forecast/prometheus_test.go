@@ -72,7 +72,7 @@ func TestSamplesThatAreNoNumbers(t *testing.T) {
 	}
 	for _, no := range []string{"NaN", "+Inf", "-5"} {
 		res := forecastOf(func(int, bool) string { return no })
-		if res.Refusal == nil || !strings.Contains(res.Refusal.Why, "Prometheus has 30 samples of it, and none is a number of bytes") {
+		if res.Refusal == nil || !strings.Contains(res.Refusal.Why, "Prometheus has 30 samples for it, but none is a number of bytes") {
 			t.Errorf("%s: %+v", no, res.Refusal)
 		}
 	}
@@ -82,7 +82,7 @@ func TestSamplesThatAreNoNumbers(t *testing.T) {
 		}
 		return fmt.Sprintf("%de9", 100+day)
 	})
-	if res.Refusal != nil || !slices.Contains(res.Assumptions, "of 30 samples 6 are NaN, infinite or less than 0, and count as unknown") {
+	if res.Refusal != nil || !slices.Contains(res.Assumptions, "of 30 samples, 6 are NaN, infinite or less than 0 and count as unknown") {
 		t.Errorf("%+v %q", res.Refusal, res.Assumptions)
 	}
 }
@@ -102,7 +102,7 @@ func TestPrometheusWithoutSeries(t *testing.T) {
 func TestARatioIsNoSpace(t *testing.T) {
 	for most, wrong := range map[string]bool{"0.42": true, "42": true, "0": false, "42e9": false, "NaN": false} {
 		_, _, err := source{prometheus: answering(t, 30, func(int, bool) string { return most }), query: "x"}.read(t.Context(), nil)
-		if wrong != (err != nil) || wrong && (!strings.Contains(err.Error(), "at most "+most) || !strings.Contains(hint.Of(err), "no ratio or per cent")) {
+		if wrong != (err != nil) || wrong && (!strings.Contains(err.Error(), "at most "+most) || !strings.Contains(hint.Of(err), "not a ratio or a percentage")) {
 			t.Errorf("%s: %v", most, err)
 		}
 	}

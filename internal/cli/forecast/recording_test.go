@@ -97,7 +97,7 @@ func TestVolumeOfARecording(t *testing.T) {
 	}
 	// A gp2 of 100 GiB does 300 IOPS, and its credits bear the hundred seconds.
 	out := says(t, func(s *shell.Shell) error { return runVolume(t.Context(), s, f) })
-	if !strings.Contains(out, "its credits bear the recorded load") || !strings.Contains(out, "aws gp2            10.00 USD") {
+	if !strings.Contains(out, "its credits last for the recorded load") || !strings.Contains(out, "aws gp2            10.00 USD") {
 		t.Errorf("the credits of a small gp2 are not counted:\n%s", out)
 	}
 	short := made(t, 300, time.Second, func(i int, b *series.Batch) {
@@ -135,7 +135,7 @@ func TestVolumeOfAnOldRecording(t *testing.T) {
 	})
 	f := volumeFlags{recording: recording{dir: dir}, device: "sda", size: 100 << 30}
 	out := says(t, func(s *shell.Shell) error { return runVolume(t.Context(), s, f) })
-	if strings.Contains(out, "its credits bear the recorded load") {
+	if strings.Contains(out, "its credits last for the recorded load") {
 		t.Errorf("credits of 53 minutes bear a peak of a hundred:\n%s", out)
 	}
 	if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "only means of several seconds up to a minute are recorded") {
@@ -285,21 +285,21 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		"load --csv x --at 2.5":                                "2.5 is not a number of threads",
 		"load --csv x --at 1e9":                                "is not a number of threads",
 		"load --csv half --at 4":                               "1.5 is not a number of threads",
-		"load --csv x --at 4 --clients -1":                     "--clients -1 cannot be",
+		"load --csv x --at 4 --clients -1":                     "--clients -1 is out of range",
 		"load --nodes 2 --hot NaN":                             "--hot NaN is not a share of the data",
 		"load --nodes 2 --ceiling Inf":                         "--ceiling +Inf is not a rate",
 		"load --nodes 2 --one NaN":                             "--one NaN is not a rate",
-		"load --over iops --csv two --at 600":                  "how many clients ask",
+		"load --over iops --csv two --at 600":                  "the number of concurrent clients",
 		"cache --csv x --at 4G --ceiling NaN":                  "--ceiling NaN is not a rate",
 		"monitor --hosts 2 --interval 0s":                      "--interval 0s is not an interval",
-		"monitor --hosts 2 --days -1":                          "--days -1 cannot be",
+		"monitor --hosts 2 --days -1":                          "--days -1 is out of range",
 		"monitor --hosts 2 --series NaN":                       "--series NaN is not a number",
 		"volume --size 1T --iops 300 --instance m6i.8xlrge":    "--instance m6i.8xlrge: its limits are not known",
-		"zfs --data 10G --recordsize 16K,3K":                   "--recordsize 3K is none of ZFS",
-		"zfs --data 10G --recordsize 32M":                      "--recordsize 32M is none of ZFS",
-		"volume --size 1T --iops NaN":                          "--iops NaN cannot be",
+		"zfs --data 10G --recordsize 16K,3K":                   "--recordsize 3K is not possible in ZFS",
+		"zfs --data 10G --recordsize 32M":                      "--recordsize 32M is not possible in ZFS",
+		"volume --size 1T --iops NaN":                          "--iops NaN is out of range",
 		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is not a share",
-		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s cannot be",
+		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s is out of range",
 	} {
 		fileio := filepath.Join("..", "..", "..", "fixtures", "forecast", "fileio.csv")
 		two := filepath.Join("..", "..", "..", "fixtures", "forecast", "volumes.csv")

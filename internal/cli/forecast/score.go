@@ -21,10 +21,10 @@ func scoreCommand(s *shell.Shell) *cobra.Command {
 	var f scoreFlags
 	c := &cobra.Command{
 		Use:   "score",
-		Short: "compare kept forecasts with what came",
+		Short: "compare kept forecasts with what happened",
 		Long: `Score compares the forecasts that plumb forecast space --keep saved with
 what happened: how many values were within the 80 and the 95 % interval, which
-should be 80 and 95 % of them, and by how much they were off. Days without data are
+should be 80 and 95 % of them, and how far they were off. Days without data are
 not judged.
 
 It reads the same sources as plumb forecast space, and changes nothing.

@@ -55,16 +55,16 @@ func (l *limitSize) Set(text string) error {
 	if err := l.Size.Set(text); err != nil || l.Size > 0 {
 		return err
 	}
-	return errors.New("nothing fits in that: want a size such as 500G")
+	return errors.New("nothing fits into that: use a size such as 500G")
 }
 
 func (f *source) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.csv, "csv", "", "read `FILE`: a header that names a date, what is used (date,used_bytes), a size and a name if there are several; or a log of df; - for standard input")
+	fl.StringVar(&f.csv, "csv", "", "read `FILE`, with a header such as date,used_bytes, and columns for a size, and for a name if there are several; or a log of the output of df; - for standard input")
 	fl.StringVar(&f.dir, "dir", "", "read the recording in `DIR` instead of the one of this host")
 	fl.StringVar(&f.prometheus, "prometheus", "", "query the Prometheus at `URL`, such as http://127.0.0.1:9090")
-	fl.StringVar(&f.query, "query", "", "the `EXPR` for bytes to query Prometheus with; default: bytes used in filesystems")
-	fl.Var(&f.limit, "limit", "it is full at this size, such as 500G; default: what the source reports")
+	fl.StringVar(&f.query, "query", "", "query Prometheus with this `EXPR`, which returns bytes; default: bytes used in filesystems")
+	fl.Var(&f.limit, "limit", "assume that it is full at this size, such as 500G; default: what the source reports")
 }
 
 func (f source) validate() error {
@@ -152,7 +152,7 @@ func stale(all []known, newest time.Time, asked bool) {
 			than = newest.Format(time.DateOnly)
 		}
 		if days := int(newest.Sub(last) / (24 * time.Hour)); days > longUnread {
-			all[i].read = append(slices.Clone(k.read), fmt.Sprintf("nothing is known of it since %s, %d days before %s: is it still there?", last.Format(time.DateOnly), days, than))
+			all[i].read = append(slices.Clone(k.read), fmt.Sprintf("there are no readings since %s, %d days before %s: does it still exist?", last.Format(time.DateOnly), days, than))
 		}
 	}
 }

@@ -36,26 +36,26 @@ func spaceCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "space",
 		Short: "say when filesystems, datasets, pools and logs are full",
-		Long: `Space says for each filesystem, dataset and pool of this host, and for what servers
-keep on them, how much will be used on a day, by when it is full, and how certain
-that is. It uses what plumb watch record recorded, a CSV file, a log of df, or a
-Prometheus.
+		Long: `Space forecasts for each filesystem, dataset and pool of this host, and for what
+servers keep on them, how much space will be used on a day, when it will be full, and
+how certain that is. It reads a recording of plumb watch record, a CSV file, a log of
+df, or a Prometheus.
 
-It looks at daily growth. It draws 2,000 futures from stretches of that past, with
-several methods that are weighted by how well they did on earlier days of the same
-series, and counts by when they reach the limit. Naive methods, such as
-Prometheus's predict_linear, are compared with it, and used where they win.
+It draws 2,000 futures from stretches of the past daily growth, with several methods
+that are weighted by how well they forecast earlier days of the same series, and
+counts when the futures reach the limit. Naive methods, such as Prometheus's
+predict_linear, are compared with it, and used where they do better.
 
-Days are counted from the last known one. What the past cannot support is refused,
-with what to measure. --as-of forecasts as on an earlier day, to compare with what
-came since.
+Days are counted from the last known one. If the past does not support a forecast,
+Space refuses, and says what to measure. --as-of forecasts as on an earlier day, to
+compare the result with what has happened since.
 
 It changes nothing; with --keep it keeps the forecast, for plumb forecast score.
 
 Exit codes:
   0  done
   2  the command line is wrong
-  3  what was to be read could not be read, or everything is refused`,
+  3  it could not read what it needs, or everything is refused`,
 		Example: `  plumb forecast space
   plumb forecast space --at +90d --html space.html
   plumb forecast space --csv growth.csv --at 2027-03-01 --json

@@ -31,7 +31,7 @@ func TestADateTooFarForOne(t *testing.T) {
 
 // TestAllIsRefused only where nothing is forecast; where it is one thing, its own reason is the error.
 func TestAllIsRefused(t *testing.T) {
-	short := space.Result{Forecast: forecast.Forecast{Quantity: forecast.Quantity{Of: "tank"}, Refusal: &forecast.Refusal{Why: "it is known for 2 days", Measure: "record on"}}}
+	short := space.Result{Forecast: forecast.Forecast{Quantity: forecast.Quantity{Of: "tank"}, Refusal: &forecast.Refusal{Why: "it is known for 2 days", Measure: "keep recording"}}}
 	for want, results := range map[string][]space.Result{
 		"forecast tank: it is known for 2 days": {short},
 		"all forecasts are refused":             {short, short},
@@ -62,7 +62,7 @@ func TestWhatIsNoLongerRead(t *testing.T) {
 	}
 	all := []known{ended(0), ended(longUnread), ended(longUnread + 1), {}}
 	stale(all, source{csv: "x"}.newest(all, morning.AddDate(1, 0, 0)), false)
-	if len(all[0].read) > 0 || len(all[1].read) > 0 || len(all[2].read) != 1 || !strings.Contains(all[2].read[0], ", 11 days before the newest reading of another: is it still there?") {
+	if len(all[0].read) > 0 || len(all[1].read) > 0 || len(all[2].read) != 1 || !strings.Contains(all[2].read[0], ", 11 days before the newest reading of another: does it still exist?") {
 		t.Errorf("%+v", all)
 	}
 	all = []known{ended(0)}

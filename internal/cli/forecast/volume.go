@@ -40,11 +40,12 @@ func volumeCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "volume",
 		Short: "say which cloud volume carries a load, and what it costs",
-		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first: by
-their limits, the instance's, what they promise for what share of the time, and
-burst credits, which are spent while the load exceeds the baseline. Limits and
-prices come with the program, each with its date and source; prices older than a
-year are flagged, and a volume without a known price is named but not ranked.
+		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first. It
+considers the limits of the volume and of the instance, the share of the time for
+which they are promised, and burst credits, which are spent while the load exceeds
+the baseline. Limits and prices come with the program, each with its date and
+source; prices older than a year are flagged, and a volume without a known price is
+listed but not ranked.
 
 The load is that of a device in a recording of plumb watch, or given by flags.
 
@@ -63,8 +64,8 @@ The load is that of a device in a recording of plumb watch, or given by flags.
 	fl.Var(&f.throughput, "throughput", "`SIZE` read and written per second at the peak; default: --iops times --io")
 	fl.Var(&f.io, "io", "mean `SIZE` of an I/O; default: --throughput divided by --iops")
 	fl.Float64Var(&f.steady, "steady", 0, "only volumes whose performance is promised for this `PART` of the time, such as 0.999")
-	fl.DurationVar(&f.lasts, "lasts", 0, "duration of the peak; default: for ever")
-	fl.StringVar(&f.instance, "instance", "", "attached to this instance `TYPE`, whose own limit counts too")
+	fl.DurationVar(&f.lasts, "lasts", 0, "duration of the peak; default: unlimited")
+	fl.StringVar(&f.instance, "instance", "", "apply the limits of this instance `TYPE` too")
 	fl.StringSliceVar(&f.cloud, "cloud", nil, "compare the volumes in `FILE` instead of the built-in ones")
 	shell.JSONFlag(c, &f.json, "")
 	return c
@@ -72,15 +73,15 @@ The load is that of a device in a recording of plumb watch, or given by flags.
 
 func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	if f.device != "" && (f.iops > 0 || f.throughput > 0) {
-		return hint.Usage("--device and --iops are two loads", "give one of them")
+		return hint.Usage("--device and --iops cannot be combined", "give one of them")
 	}
 	switch {
 	case !(f.steady >= 0 && f.steady < 1):
 		return hint.Usage(fmt.Sprintf("--steady %g is not a share of the time", f.steady), "above 0 and below 1, such as --steady 0.999")
 	case !(f.iops >= 0 && f.iops <= 1e9):
-		return hint.Usage(fmt.Sprintf("--iops %g cannot be", f.iops), "such as --iops 3000")
+		return hint.Usage(fmt.Sprintf("--iops %g is out of range", f.iops), "such as --iops 3000")
 	case f.lasts < 0:
-		return hint.Usage(fmt.Sprintf("--lasts %s cannot be", f.lasts), "such as --lasts 1h")
+		return hint.Usage(fmt.Sprintf("--lasts %s is out of range", f.lasts), "such as --lasts 1h")
 	}
 	if err := unitless(inBytes{"size", f.size, 1 << 30, "500G"}, inBytes{"io", f.io, leastBlock, "16K"}, inBytes{"throughput", f.throughput, leastOfAll, "100M"}); err != nil {
 		return err

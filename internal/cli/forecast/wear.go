@@ -47,7 +47,7 @@ has risen by two.
 
 func runWear(ctx context.Context, s *shell.Shell, f wearFlags) error {
 	if f.csv != "" && f.dir != "" {
-		return hint.Usage("--csv and --dir both say where the readings are", "give one of them")
+		return hint.Usage("--csv and --dir cannot be combined", "give one of them")
 	}
 	read := f.recorded
 	if f.csv != "" {

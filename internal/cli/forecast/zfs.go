@@ -43,11 +43,11 @@ func zfsCommand(s *shell.Shell, read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "zfs",
 		Short: "say what memory and devices ZFS needs for data, by recordsize",
-		Long: `Zfs predicts how much of the ARC ZFS's own metadata takes, what an L2ARC takes of
-it, how large a special vdev must be, what is stored after compression, what raidz
-takes for that, and the read and write amplification for a page of the server. It
-reads the datasets of this host, or takes the size of the data from --data, before
-there is any.
+		Long: `Zfs predicts for each recordsize how much of the ARC is taken by ZFS's own metadata
+and by the headers of an L2ARC, how large a special vdev must be, how much space the
+data needs after compression and on raidz, and how much ZFS reads and writes for
+each page of the server. It reads the datasets of this host; for data that does not
+exist yet, give its size with --data.
 
 ` + modelExits,
 		Example: `  plumb forecast zfs --data 750G --recordsize 16K,64K,128K --page 16K
@@ -79,13 +79,13 @@ func (f zfsFlags) validate() (records []float64, vdev model.Raidz, err error) {
 		return nil, vdev, err
 	}
 	if f.data > 0 && (f.Tape != "" || f.dataset != "") {
-		return nil, vdev, hint.Usage("--data is for data that does not exist yet, and --tape and --dataset for that of a host", "give one of them")
+		return nil, vdev, hint.Usage("--data is for data that does not exist yet, but --tape and --dataset are for data on a host", "give one of them")
 	}
 	if f.ratio != 0 && !(f.ratio >= 1 && f.ratio < 1000) {
-		return nil, vdev, hint.Usage(fmt.Sprintf("--ratio %g is not a compression ratio", f.ratio), "such as --ratio 2.5; 1 is none")
+		return nil, vdev, hint.Usage(fmt.Sprintf("--ratio %g is not a compression ratio", f.ratio), "such as --ratio 2.5; 1 means no compression")
 	}
 	if f.ashift != 0 && (f.ashift < 9 || f.ashift > 16) {
-		return nil, vdev, hint.Usage(fmt.Sprintf("--ashift %d is not one that ZFS has", f.ashift), "9 to 16: 12 is 4K")
+		return nil, vdev, hint.Usage(fmt.Sprintf("--ashift %d is not possible in ZFS", f.ashift), "9 to 16: 12 is 4K")
 	}
 	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"},
 		inBytes{"l2arc", f.l2arc, leastOfAll, "400G"}, inBytes{"special-small-blocks", f.small, leastBlock, "16K"}); err != nil {
@@ -98,12 +98,12 @@ func (f zfsFlags) validate() (records []float64, vdev model.Raidz, err error) {
 		return nil, vdev, err
 	}
 	if f.raidz != "" && f.data > 0 && f.ratio == 0 {
-		return nil, vdev, hint.Usage("--raidz adds parity to what is stored, which --data without --ratio does not tell", "such as --ratio 2.5; 1 is none")
+		return nil, vdev, hint.Usage("--raidz adds parity to what is stored, which --data without --ratio does not tell", "such as --ratio 2.5; 1 means no compression")
 	}
 	records, err = numbers("recordsize", f.record, forecast.Size, "16K")
 	for i, r := range records {
 		if r < leastRecord || r > mostRecord || r != math.Exp2(math.Round(math.Log2(r))) {
-			return nil, vdev, hint.Usage(fmt.Sprintf("--recordsize %s is none of ZFS", f.record[i]), "a power of two from 512 to 16M, such as --recordsize 16K")
+			return nil, vdev, hint.Usage(fmt.Sprintf("--recordsize %s is not possible in ZFS", f.record[i]), "a power of two from 512 to 16M, such as --recordsize 16K")
 		}
 	}
 	return records, vdev, err
@@ -118,7 +118,7 @@ func raidzOf(text string) (z model.Raidz, err error) {
 	p, errP := strconv.Atoi(parity)
 	d, errD := strconv.Atoi(disks)
 	if errP != nil || errD != nil || p < 1 || p > 3 || d <= p || d > mostDisks {
-		return z, hint.Usage(fmt.Sprintf("--raidz %s is no parity and number of disks", text), fmt.Sprintf("parity 1 to 3, and more disks than that, up to %d, such as --raidz 2/6", mostDisks))
+		return z, hint.Usage(fmt.Sprintf("--raidz %s is not PARITY/DISKS", text), fmt.Sprintf("parity 1 to 3, and more disks than that, up to %d, such as --raidz 2/6", mostDisks))
 	}
 	return model.Raidz{Parity: float64(p), Disks: float64(d)}, nil
 }

@@ -40,17 +40,17 @@ func (d *drive) flags(c *cobra.Command) {
 	fl := c.Flags()
 	d.threads, d.time = value.Numbers{1}, value.Seconds(10*time.Second)
 	fl.Var(&d.threads, "threads", "`N` workers, each with its own session")
-	fl.Var(&d.time, "time", "measure for this `TIME`; a bare number is seconds; 0 for no limit")
+	fl.Var(&d.time, "time", "measure for this `TIME`; a plain number means seconds; 0 for no limit")
 	fl.Int64Var(&d.events, "events", 0, "end after `N` operations; without --time that is the only limit")
-	fl.Var(&d.rate, "rate", "open loop: `N` operations a second are due, or FROM..TO; 0: closed loop")
-	fl.StringVar(&d.pace, "pace", "", "`HOW` they become due: poisson (default), fixed, or ramp over --time")
-	fl.StringVar(&d.warmup, "warmup", "0s", "run for this `TIME` first and leave it out; steady waits until the rate is steady")
+	fl.Var(&d.rate, "rate", "open loop: start `N` operations a second, or FROM..TO; 0: closed loop")
+	fl.StringVar(&d.pace, "pace", "", "`HOW` operations are spaced in an open loop: poisson (default), fixed, or ramp over --time")
+	fl.StringVar(&d.warmup, "warmup", "0s", "run for this `TIME` first and leave it out of the result; steady waits until the rate is steady")
 	fl.Uint64Var(&d.seed, "seed", 0, "the same `SEED` gives the same operations; 0 picks one and prints it")
 	fl.IntVar(&d.retries, "retries", 100, "retry an operation up to `N` times after a deadlock or similar error")
 	fl.Var(&d.reconnect, "reconnect", "try for this `TIME` to reopen a lost session")
 	fl.Var(&d.interval, "interval", "print a line each `TIME` while running")
 	fl.IntVar(&d.percentile, "percentile", 95, "`N`th percentile for the lines of --interval and --report sysbench")
-	fl.StringVar(&d.report, "report", "", "print the report of `FORM` sysbench (1.0.20) instead of ours")
+	fl.StringVar(&d.report, "report", "", "print the report in the `FORM` of sysbench (1.0.20)")
 	shell.JSONFlag(c, &d.json, ", with histograms and series")
 	fl.BoolVar(&d.strict, "strict", false, "exit 1 when the result has warnings")
 	hide(c, "retries", "reconnect", "percentile")
@@ -98,19 +98,19 @@ func (d *drive) validate(o load.Options) error {
 	case i >= 0:
 		return hint.Usage(fmt.Sprintf("--threads %d does nothing", d.threads[i]), "give 1 or more")
 	case d.events < 0:
-		return hint.Usage(fmt.Sprintf("--events %d is less than none", d.events), "give the number of operations, or 0 for no limit")
+		return hint.Usage(fmt.Sprintf("--events %d is below 0", d.events), "give the number of operations, or 0 for no limit")
 	case o.Time == 0 && o.Events == 0:
-		return hint.Usage("--time 0 and no --events: the run would not end", "give one of them")
+		return hint.Usage("--time 0 without --events would never end", "give one of them")
 	case d.percentile < 0 || d.percentile > 100:
 		return hint.Usage(fmt.Sprintf("--percentile %d is not a percentile", d.percentile), "give 1 to 100, or 0 for none")
 	case d.report != "" && d.report != "sysbench":
-		return hint.Usage("--report "+d.report+" is not known", "want sysbench")
+		return hint.Usage("--report "+d.report+" is not known", "use sysbench")
 	case d.report != "" && d.json:
-		return hint.Usage("--json and --report are two forms of one answer", "give one of them")
+		return hint.Usage("--json and --report cannot be combined", "give one of them")
 	case d.interval != 0 && time.Duration(d.interval) < time.Second:
 		return hint.Usage("--interval "+d.interval.String()+" is too short", "one second is the shortest")
 	case time.Duration(d.interval)%time.Second != 0:
-		return hint.Usage("--interval "+d.interval.String()+" is not whole seconds", "give whole seconds")
+		return hint.Usage("--interval "+d.interval.String()+" is not a whole number of seconds", "give whole seconds")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 	known := []string{"poisson", "fixed", "ramp"}
 	switch {
 	case !slices.Contains(known, how):
-		return nil, hint.Usage("--pace "+how+" is not known", "want "+hint.OneOf(known))
+		return nil, hint.Usage("--pace "+how+" is not known", "use "+hint.OneOf(known))
 	case d.rate.To == 0 && d.rate.From == 0 && d.pace != "":
 		return nil, hint.Usage("--pace "+how+" paces nothing without a rate", "give --rate too")
 	case d.rate.To == 0 && d.rate.From == 0:

@@ -40,8 +40,8 @@ fsyncs have separate figures.
 
 run --threads 1,4,16,64,256 runs each number of threads for --time, prints how much
 slower each operation gets, fits a capacity curve, and names the best number.
-run --series looks for dips that come back, lasting changes of level, and bursts
-that are used up; give it minutes.`,
+run --series looks for recurring dips, lasting changes of level, and bursts that are
+used up; it needs a run of some minutes.`,
 			`Also sysbench's --file-io-mode --file-fsync-freq --file-fsync-all --file-fsync-end
 --file-fsync-mode --file-merged-requests --file-rw-ratio --validate.`, driveHelp, exits),
 		Example: `  plumb load fileio prepare --dir /var/lib/mysql/test --file-num 4 --file-total-size 64G
@@ -75,8 +75,8 @@ func (f *fileFlags) flags(c *cobra.Command) {
 	fl.IntVar(&f.c.Merged, "file-merged-requests", d.Merged, "as in sysbench")
 	fl.Float64Var(&f.c.RWRatio, "file-rw-ratio", d.RWRatio, "reads for each write in rndrw")
 	onOff(c, &f.c.Validate, "validate", "check what is read")
-	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of what is written that compresses away: 0 to 1")
-	fl.BoolVar(&f.series, "series", false, "say what the seconds show: dips, levels, bursts")
+	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of the written data that compresses away: 0 to 1")
+	fl.BoolVar(&f.series, "series", false, "look for dips, changes of level and bursts in the seconds of the run")
 	hide(c, "file-io-mode", "file-fsync-freq", "file-fsync-all", "file-fsync-end", "file-fsync-mode", "file-merged-requests", "file-rw-ratio", "validate")
 	shell.Offer(c, map[string]shell.Words{
 		"file-test-mode":   files.Modes,
@@ -101,7 +101,7 @@ func (f *fileFlags) config(seed uint64) (files.IOConfig, error) {
 		case "dsync":
 			c.Dsync = true
 		default:
-			return c, hint.Usage("--file-extra-flags "+flag+" is not known", "want direct, sync or dsync")
+			return c, hint.Usage("--file-extra-flags "+flag+" is not known", "use direct, sync or dsync")
 		}
 	}
 	return c, nil
@@ -121,7 +121,7 @@ func (v *verbs) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return err
 	}
 	if st, err := os.Stat(cfg.Dir); err != nil || !st.IsDir() {
-		return hint.With(fmt.Errorf("put test files into %s: no such directory", cfg.Dir), "make it first, on the filesystem that is to be measured")
+		return hint.With(fmt.Errorf("put test files into %s: no such directory", cfg.Dir), "create it first, on the filesystem that you want to measure")
 	}
 	switch what {
 	case "prepare":
@@ -138,7 +138,7 @@ func (v *verbs) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return err
 	}
 	if cfg.Mode == "" {
-		return hint.Usage("run wants to know the access pattern", "give --file-test-mode "+hint.OneOf(files.Modes()))
+		return hint.Usage("run needs the access pattern", "give --file-test-mode "+hint.OneOf(files.Modes()))
 	}
 	if !slices.Contains(files.Modes(), cfg.Mode) {
 		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", meantOr(cfg.Mode, files.Modes()))
@@ -228,7 +228,7 @@ func (v *verbs) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Optio
 		err = errors.Join(err, v.Print(view.SweepText(r, s, shell.Screen(v.Out))))
 	}
 	if ctx.Err() != nil {
-		return errors.New("fileio was interrupted; what is above was measured until then")
+		return errors.New("fileio was interrupted; the figures above were measured until then")
 	}
 	return err
 }
@@ -266,7 +266,7 @@ without a battery, whether the disk was asked to flush at all, and so on.`, exit
 
 func (v *verbs) runFsync(ctx context.Context, dir string, each time.Duration, asJSON bool) error {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return hint.With(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that is to be measured")
+		return hint.With(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that you want to measure")
 	}
 	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: each, Seed: uint64(time.Now().UnixNano())}, func(m files.FsyncMeasured) {
 		if shell.IsTerminal(v.Err) {

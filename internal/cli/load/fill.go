@@ -18,7 +18,7 @@ func (v *verbs) fillOptions(d *drive, verify string) (fill.Options, error) {
 	levels := map[string]fill.Level{"counts": fill.Counts, "content": fill.Content, "nothing": fill.Nothing}
 	level, ok := levels[verify]
 	if !ok {
-		return fill.Options{}, hint.Usage("--verify "+verify+" is not known", "want counts, content or nothing")
+		return fill.Options{}, hint.Usage("--verify "+verify+" is not known", "use counts, content or nothing")
 	}
 	o := fill.Options{Workers: d.threads[0], Verify: level, Progress: v.progress()}
 	if !d.threadsGiven {
@@ -59,7 +59,7 @@ func (v *verbs) cleaned(names []string, err error) error {
 	if err != nil {
 		return err
 	}
-	text := "nothing to remove: no tables of plumb load are here"
+	text := "nothing to remove: there are no tables of plumb load here"
 	if len(names) > 0 {
 		text = "removed " + strings.Join(names, ", ")
 	}

@@ -85,14 +85,14 @@ func action(c *cobra.Command, word string, known ...string) error {
 
 // meantOr suggests what a word was meant to be, or lists what it can be.
 func meantOr(word string, known []string) string {
-	return cmp.Or(hint.Meant(word, known), "want "+hint.OneOf(known))
+	return cmp.Or(hint.Meant(word, known), "use "+hint.OneOf(known))
 }
 
 // oneAction wants the one word that says what to do.
 func oneAction(known ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return hint.Usage(fmt.Sprintf("%s needs to know what to do, got %s", c.CommandPath(), units.Count(len(args), "word")), "want "+hint.OneOf(known))
+			return hint.Usage(fmt.Sprintf("%s needs to know what to do, got %s", c.CommandPath(), units.Count(len(args), "word")), "use "+hint.OneOf(known))
 		}
 		return action(c, args[0], known...)
 	}

@@ -39,7 +39,7 @@ type place struct {
 
 func (l *login) flags(c *cobra.Command) {
 	fl := c.Flags()
-	shell.SecretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; $PLUMB_DSN otherwise")
+	shell.SecretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; default: $PLUMB_DSN")
 	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, if no other option says which")
 	fl.StringVar(&l.my.host, "mysql-host", "", "`NAME` of the host")
 	fl.IntVar(&l.my.port, "mysql-port", 3306, "its `PORT`")
@@ -56,7 +56,7 @@ func (l *login) flags(c *cobra.Command) {
 	fl.StringVar(&l.pg.tls, "pgsql-sslmode", "disable", "disable, prefer, require or verify-full")
 	fl.StringVar(&l.text, "db-ps-mode", "auto", "auto for prepared statements, disable for the text protocol")
 	fl.StringSliceVar(&l.ignore, "mysql-ignore-errors", nil, "`CODES` after which a transaction is tried again")
-	fl.StringVar(&l.isolate, "isolation", "", "`LEVEL` of the sessions: RC, RR, SER; the server's default otherwise")
+	fl.StringVar(&l.isolate, "isolation", "", "isolation `LEVEL` of the sessions: RC, RR or SER; default: the server's")
 	fl.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting")
 	hide(c, "db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-password", "mysql-db", "mysql-ssl",
 		"pgsql-host", "pgsql-port", "pgsql-user", "pgsql-password", "pgsql-db", "pgsql-sslmode", "db-ps-mode", "mysql-ignore-errors", "timeout")
@@ -87,7 +87,7 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 	case l.isPostgres(changed):
 		at, err = l.postgres()
 	case l.driver != "" && product.OfScheme(l.driver).Kind != product.MySQL:
-		err = hint.Usage(fmt.Sprintf("--db-driver %s is not known", l.driver), "want mysql or pgsql")
+		err = hint.Usage(fmt.Sprintf("--db-driver %s is not known", l.driver), "use mysql or pgsql")
 	default:
 		at, err = l.mysql(changed)
 	}
@@ -95,7 +95,7 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 		return at, err
 	}
 	if l.text != "auto" && l.text != "disable" {
-		return at, hint.Usage(fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable")
+		return at, hint.Usage(fmt.Sprintf("--db-ps-mode %s is not known", l.text), "use auto or disable")
 	}
 	home, _ := os.UserHomeDir()
 	at.Fill(dsn.Home{Dir: home, Getenv: os.Getenv, ReadFile: os.ReadFile}, l.dsn != "" || at.Network == "tcp" || changed("mysql-socket") || changed("pgsql-host"))
@@ -163,7 +163,7 @@ func (l *login) mysql(changed func(string) bool) (dsn.Address, error) {
 	p := l.my
 	at := dsn.Address{Engine: product.MySQL, Hostname: cmp.Or(p.host, "localhost"), User: p.user, Password: p.password, Database: p.database, TLS: p.tls}
 	if strings.Contains(at.Hostname, ",") {
-		return at, hint.Usage("--mysql-host names several servers", "name one: a result of several servers is the result of none")
+		return at, hint.Usage("--mysql-host names several servers", "name one: a result for several servers together means nothing")
 	}
 	if p.socket != "" || at.Hostname == "localhost" && !changed("mysql-port") {
 		at.Network, at.Address = "unix", cmp.Or(p.socket, mysqlSocket())

@@ -62,12 +62,12 @@ func oltpActions() []string { return []string{"prepare", "run", "warmup", "clean
 
 func oltpArgs(c *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %s", c.CommandPath(), units.Count(len(args), "word")),
+		return hint.Usage(fmt.Sprintf("%s needs a script and what to do with it, got %s", c.CommandPath(), units.Count(len(args), "word")),
 			"such as: plumb load oltp read_write run")
 	}
 	if script := oltp.ScriptNamed(args[0]); !slices.Contains(oltp.Scripts(), script) {
 		help := hint.Meant(script, slices.Concat(oltp.Scripts(), oltp.ShortScripts()))
-		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), cmp.Or(help, "want "+hint.OneOf(oltp.ShortScripts())))
+		return hint.Usage(fmt.Sprintf("there is no script %q", args[0]), cmp.Or(help, "use "+hint.OneOf(oltp.ShortScripts())))
 	}
 	return action(c, args[1], oltpActions()...)
 }

@@ -48,13 +48,13 @@ func onOff(c *cobra.Command, at *bool, name, usage string) {
 // distributionFlags say which rows are hit.
 func distributionFlags(c *cobra.Command, f *oltp.Config) {
 	fl := c.Flags()
-	fl.StringVar(&f.RandType, "rand-type", f.RandType, "which rows are hit: `NAME` uniform, gaussian, special, pareto or zipfian")
+	fl.StringVar(&f.RandType, "rand-type", f.RandType, "which rows are hit: `NAME` is uniform, gaussian, special, pareto or zipfian")
 	fl.IntVar(&f.Shape.Iter, "rand-spec-iter", 12, "as in sysbench")
 	fl.IntVar(&f.Shape.Pct, "rand-spec-pct", 1, "as in sysbench")
 	fl.IntVar(&f.Shape.Res, "rand-spec-res", 75, "as in sysbench")
 	fl.Float64Var(&f.Shape.ParetoH, "rand-pareto-h", 0.2, "as in sysbench")
 	fl.Float64Var(&f.Shape.ZipfianExp, "rand-zipfian-exp", 0.8, "as in sysbench")
-	fl.BoolVar(&f.Shape.Scramble, "rand-scramble", false, "scatter the hot rows, which in sysbench are neighbours and share pages")
+	fl.BoolVar(&f.Shape.Scramble, "rand-scramble", false, "scatter the hot rows; in sysbench they are neighbours and share pages")
 	hide(c, "rand-spec-iter", "rand-spec-pct", "rand-spec-res", "rand-pareto-h", "rand-zipfian-exp")
 	shell.Offer(c, map[string]shell.Words{"rand-type": draw.Names})
 }

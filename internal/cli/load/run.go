@@ -93,7 +93,7 @@ func runVerdict(ctx context.Context, r view.Report, strict bool) error {
 	case res.Ended != nil:
 		return fmt.Errorf("%s ended after %s: %w", res.Workload, units.Span(res.Measured), res.Ended)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s was interrupted after %s; what is above was measured until then", res.Workload, units.Span(res.Measured))
+		return fmt.Errorf("%s was interrupted after %s; the figures above were measured until then", res.Workload, units.Span(res.Measured))
 	case strict && len(res.Marks) > 0:
 		return shell.ErrMarked
 	}

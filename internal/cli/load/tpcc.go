@@ -60,7 +60,7 @@ does, with its peculiarities; the two never share a table.`,
 func (f *tpccCommand) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.Int64Var(&f.Warehouses, "scale", 1, "`N` warehouses of about 70 MB each; also --warehouses")
-	fl.StringVar(&f.compat, "compat", "", "behave like `NAME`: sysbench-tpcc")
+	fl.StringVar(&f.compat, "compat", "", "behave like the tool `NAME`: sysbench-tpcc")
 	fl.BoolVar(&f.Keying, "keying", false, "simulate people at terminals: keying and think times between transactions")
 	fl.StringVar(&f.book, "ledger", "", "record every acknowledged commit in `FILE`, for plumb load verify after a crash")
 	fl.BoolVar(&f.fresh, "fresh", false, "for check: nothing has run since prepare, so condition 11 must hold too")
@@ -78,7 +78,7 @@ func (f *tpccCommand) validate(c *cobra.Command) error {
 	changed := c.Flags().Changed
 	switch {
 	case f.compat != "" && f.compat != "sysbench-tpcc":
-		return hint.Usage("--compat "+f.compat+" is not known", "want sysbench-tpcc")
+		return hint.Usage("--compat "+f.compat+" is not known", "use sysbench-tpcc")
 	case f.Warehouses < 1:
 		return hint.Usage(fmt.Sprintf("--scale %d makes no warehouse", f.Warehouses), "give 1 or more")
 	case f.compat == "" && (changed("tables") && f.Sets != 1 || f.Purge):

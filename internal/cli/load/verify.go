@@ -39,7 +39,7 @@ Exits with 1 when a commit is lost.`, loginHelp, exits),
 		},
 	}
 	l.flags(c)
-	c.Flags().StringVar(&book, "ledger", "", "the `FILE` that a run wrote")
+	c.Flags().StringVar(&book, "ledger", "", "the ledger `FILE` that a run wrote")
 	shell.JSONFlag(c, &asJSON, "")
 	hide(c, "isolation")
 	sysbenchNames(c, &notes)
@@ -48,7 +48,7 @@ Exits with 1 when a commit is lost.`, loginHelp, exits),
 
 func (v *verbs) runVerify(c *cobra.Command, l login, book string, asJSON bool) error {
 	if book == "" {
-		return hint.Usage("verify wants the ledger of a run", "give --ledger FILE, the same as for the run")
+		return hint.Usage("verify needs the ledger of a run", "give --ledger FILE, the same as for the run")
 	}
 	if _, err := durability.Read(book); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

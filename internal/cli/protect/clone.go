@@ -83,15 +83,15 @@ directories of the source. clone list shows the clones, clone drop removes one.
 	f.Place.Flags(c)
 	f.memory = instance.UsualMemory
 	fl := c.Flags()
-	fl.StringVar(&f.name, "name", "", "its `NAME`; default: from the server and the point")
-	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1, `PORT`; with --count on this and the following")
-	fl.IntVar(&f.count, "count", 1, "make `N` of them: NAME-1, NAME-2, ...")
-	fl.Var(&f.memory, "memory", "memory limit of its server, a `SIZE`")
+	fl.StringVar(&f.name, "name", "", "`NAME` of the clone; default: made from the server and the point")
+	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1 at `PORT`; with --count, at this and the following ports")
+	fl.IntVar(&f.count, "count", 1, "make `N` clones: NAME-1, NAME-2, ...")
+	fl.Var(&f.memory, "memory", "limit the clone's server to this `SIZE` of memory")
 	fl.StringArrayVar(&f.masks, "mask", nil, "run `SQL` before it listens; @FILE for statements that each end with ; and a newline")
-	fl.BoolVar(&f.browse, "browse", false, "start no server: only mount the files read-only, to look at and copy from")
+	fl.BoolVar(&f.browse, "browse", false, "start no server: only mount the files read-only, to look at them and copy from them")
 	fl.BoolVar(&f.replica, "replica", false, "replicate from the server of the point; --source says how to reach it")
-	shell.SecretVar(c, &f.source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
-	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	shell.SecretVar(c, &f.source, "source", "", "the server that a replica follows, and the user it logs in as: a `URL` such as mysql://replica@db1:3306/")
+	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: the replica uses the physical replication slot `NAME` of its source")
 	shell.OnlyWith(c, "source", "replica")
 	shell.OnlyWith(c, "slot", "replica")
 	for _, name := range []string{"replica", "port", "count", "mask", "memory"} { // which are about a server
@@ -107,15 +107,15 @@ var cloneName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,40}$`)
 func (f cloneFlags) validate() error {
 	switch {
 	case f.name != "" && !cloneName.MatchString(f.name):
-		return hint.Usage(fmt.Sprintf("--name %q cannot be the name of a clone", f.name), "want letters, digits, - and _, 41 at most")
+		return hint.Usage(fmt.Sprintf("--name %q cannot be the name of a clone", f.name), "use letters, digits, - and _, 41 at most")
 	case f.count < 1 || f.count > 100:
-		return hint.Usage(fmt.Sprintf("--count %d makes no sense", f.count), "want 1 to 100")
+		return hint.Usage(fmt.Sprintf("--count %d is out of range", f.count), "use 1 to 100")
 	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
-		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "want 1 to 65535")
+		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "use 1 to 65535")
 	case f.replica && f.source == "":
 		return hint.Usage("--replica needs to know which server it follows", "--source URL names it")
 	case f.replica && len(f.masks) > 0:
-		return hint.Usage("a replica is as its source is, and --mask changes it", "give one of them")
+		return hint.Usage("a replica must equal its source, but --mask changes it", "give one of them")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 		o.Purpose = protect.ForBrowse
 	}
 	if f.replica && protect.IsForeign(id) {
-		return hint.Usage("the position of a snapshot that others took is not known, so no replica can begin from it", "plumb snapshot takes a point that has one")
+		return hint.Usage("the server's position in a snapshot taken by others is not known, so no replica can start from it", "plumb snapshot takes a point that has one")
 	}
 	point, err := m.Point(ctx, id)
 	if err != nil {
@@ -276,7 +276,7 @@ and mask. What was written in it is lost.
 		Example: "  plumb clone refresh dev 20261124T0300",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return hint.Usage(c.CommandPath()+" wants a NAME and a POINT", "plumb clone list and plumb protect list show them")
+				return hint.Usage(c.CommandPath()+" needs a NAME and a POINT", "plumb clone list and plumb protect list show them")
 			}
 			return nil
 		},
@@ -312,8 +312,8 @@ and mask. What was written in it is lost.
 	}
 	p.Flags(c)
 	shell.YesFlag(c, &yes)
-	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
-	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	shell.SecretVar(c, &source, "source", "", "the server that a replica follows, and the user it logs in as: a `URL` such as mysql://replica@db1:3306/")
+	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: the replica uses the physical replication slot `NAME` of its source")
 	shell.OnlyWith(c, "slot", "source")
 	return c
 }

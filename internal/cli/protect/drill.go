@@ -30,15 +30,15 @@ func (d *drilling) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data with the server's own means")
 	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy, so that clones of the point start without crash recovery")
-	fl.Var(&d.memory, "memory", "memory limit of the copy's server, a `SIZE`")
-	fl.DurationVar(&d.limit, "max-time", time.Hour, "give up after this time; then nothing is known about the point")
+	fl.Var(&d.memory, "memory", "limit the copy's server to this `SIZE` of memory")
+	fl.DurationVar(&d.limit, "max-time", time.Hour, "give up after this time, without a result")
 	shell.Offer(c, map[string]shell.Words{"checks": func() []string { return []string{"quick", "full"} }})
 }
 
 func (d drilling) validate() error {
 	switch {
 	case d.checks != "quick" && d.checks != "full":
-		return hint.Usage(fmt.Sprintf("--checks %s is not known", d.checks), "want quick or full")
+		return hint.Usage(fmt.Sprintf("--checks %s is not known", d.checks), "use quick or full")
 	case d.limit <= 0:
 		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time", d.limit), "give something like --max-time 1h")
 	}

@@ -35,7 +35,7 @@ what is sent there later may have to start over.
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.On(p, func(m *machine.Machine) error {
 				if owner == "" || !release && !ownerName.MatchString(owner) {
-					return hint.Usage(fmt.Sprintf("--as %q is not a name for an owner", owner), "want a word of letters, digits, and any of . _ @ -")
+					return hint.Usage(fmt.Sprintf("--as %q is not a name for an owner", owner), "use a word of letters, digits, and any of . _ @ -")
 				}
 				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[0])
 				if err != nil {
@@ -56,7 +56,7 @@ what is sent there later may have to start over.
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
+	c.Flags().StringVar(&owner, "as", "", "hold it as this owner, a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
 	return c
 }

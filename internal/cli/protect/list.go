@@ -17,7 +17,7 @@ func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
 		Short: "report on the points of this host; carry out a policy",
-		Long:  "Protect is about all points of this host: which ones there are, and which ones a\npolicy asks for.\n\n" + exits,
+		Long:  "Protect lists the points of this host, carries out a policy, and reports whether it\nis met.\n\n" + exits,
 		Example: `  plumb protect list
   plumb protect status
   plumb protect run /etc/plumb/protect.yaml --dry-run`,

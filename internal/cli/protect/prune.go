@@ -33,7 +33,7 @@ func (v *verbs) prune() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune [SERVER | POINT]",
 		Short: "destroy the points that no rule keeps, or one by its name",
-		Long: `Prune shows what becomes of each point and why, asks, and destroys those that no
+		Long: `Prune shows what happens to each point and why, asks, and destroys those that no
 rule keeps, or, whatever the rules say, the one POINT that is named: for example one
 with a wrong date, or of a server that is gone for good. RULES say what stays,
 separated by commas:
@@ -83,11 +83,11 @@ holds the point.
 	}
 	f.Place.Flags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.keep, "keep", "", "what stays, as `RULES`: last=3,24h,7d,4w,12m,verified=2")
-	fl.StringVar(&f.with, "with", "", "look up and remove snapshots that a command took with this shell `COMMAND`; it also looks with --dry-run")
+	fl.StringVar(&f.keep, "keep", "", "keep what these `RULES` name, such as last=3,24h,7d,4w,12m,verified=2")
+	fl.StringVar(&f.with, "with", "", "use this shell `COMMAND` to look up and remove snapshots that a command took; with --dry-run it only looks")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
 	fl.BoolVar(&f.forget, "forget", false, "drop the record of the named point although its storage does not answer; snapshots there are not destroyed")
-	fl.IntVar(&f.allRight, "all-right", 0, "exactly `N` points of each server may go, even if that is more than a quarter")
+	fl.IntVar(&f.allRight, "all-right", 0, "allow exactly `N` points of each server to be destroyed, even if that is more than a quarter")
 	shell.YesFlag(c, &f.yes)
 	return c
 }
@@ -96,13 +96,13 @@ holds the point.
 func (f pruneFlags) options() (o prune.Options, err error) {
 	if protect.LikeID(f.server) {
 		if f.keep != "" || f.allRight != 0 {
-			return o, hint.Usage("a point is named, so --keep and --all-right say nothing", "leave them out, or name a server")
+			return o, hint.Usage("a point is named, so --keep and --all-right have no effect", "leave them out, or name a server")
 		}
 		o.Point, o.Forget = f.server, f.forget
 		return o, nil
 	}
 	if f.forget {
-		return o, hint.Usage("--forget is for one point, and none is named", "plumb protect list shows them")
+		return o, hint.Usage("--forget needs one POINT", "plumb protect list shows them")
 	}
 	o.AllRight = f.allRight
 	if o.Rules, err = keep.Parse(f.keep); err != nil {
@@ -161,9 +161,9 @@ func (f pruneFlags) question(plans []keep.Plan) string {
 	case going == 0:
 		return ""
 	case f.forget:
-		return "Forget the point, and leave what does not answer where it is?"
+		return "Forget the point, and leave its snapshots where they are?"
 	}
-	return fmt.Sprintf("Destroy what goes (%d)?", going)
+	return fmt.Sprintf("Destroy them (%d)?", going)
 }
 
 // carry carries out the plans, except those that a brake stops.

@@ -51,7 +51,7 @@ command, that needs --verify too. The program is one of the target's own.
   plumb replicate 20261123T2105 ssh://backup@vault/tank/copies --ssh -i --ssh /root/.ssh/backup`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return hint.Usage(c.CommandPath()+" wants a POINT and a TARGET", "plumb protect list shows the points")
+				return hint.Usage(c.CommandPath()+" needs a POINT and a TARGET", "plumb protect list shows the points")
 			}
 			return nil
 		},
@@ -59,7 +59,7 @@ command, that needs --verify too. The program is one of the target's own.
 			return v.On(p, func(m *machine.Machine) error {
 				target, err := replicate.ParseTarget(args[1])
 				if err == nil && target.Host == "" && len(ssh) > 0 {
-					err = hint.Usage("--ssh says nothing: the target "+args[1]+" is on this host", "leave it out, or name a target ssh://user@host/pool/dataset")
+					err = hint.Usage("--ssh has no effect: the target "+args[1]+" is on this host", "leave it out, or name a target ssh://user@host/pool/dataset")
 				}
 				if err != nil {
 					return err
@@ -87,8 +87,8 @@ command, that needs --verify too. The program is one of the target's own.
 	}
 	p.Flags(c)
 	c.Flags().BoolVar(&o.Decrypted, "decrypted", false, "send encrypted datasets unencrypted; the same for all points of a dataset")
-	c.Flags().BoolVar(&verify, "verify", false, "have a copy of what the target received started there, and record the result")
-	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of ssh options; can be given several times")
+	c.Flags().BoolVar(&verify, "verify", false, "have the target start a copy of what it received, and record the result")
+	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of options for ssh; can be given several times")
 	return c
 }
 
@@ -119,7 +119,7 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 	}
 	came, err := sender.Verify(ctx, point, target, a.v.prover(a.m, true))
 	if err == nil && came.Short() != "" {
-		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
+		err = fmt.Errorf("%s has point %s, but a copy of it did not pass: %s", target, point.ID, came.Short())
 	}
 	if err != nil {
 		return policy.Done(err) // it was sent, and need not be again

@@ -94,19 +94,19 @@ func (f *rollbackFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	f.memory = instance.UsualMemory
 	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its time zone, a GTID, FILE:POSITION, or for PostgreSQL an LSN")
-	fl.StringVar(&f.wal, "wal", "", "`DIR` with archived WAL of PostgreSQL, for --to")
+	fl.StringVar(&f.wal, "wal", "", "with --to: read archived WAL of PostgreSQL from `DIR`")
 	fl.StringVar(&f.table.Table, "table", "", "bring back only `DATABASE.TABLE`, while the server runs (PostgreSQL: DATABASE.SCHEMA.TABLE)")
 	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
-	fl.Var(&f.memory, "memory", "memory limit of the copy's server, a `SIZE`, with --to or --table")
+	fl.Var(&f.memory, "memory", "with --to or --table: limit the copy's server to this `SIZE` of memory")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	shell.YesFlag(c, &f.yes)
-	fl.StringVar(&f.o.Service, "service", "", "stop and start it with service(8), as `NAME`")
-	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
-	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
-	fl.BoolVar(&f.o.Replicas, "replicas", false, "also if it has replicas, slots or archiving, which will not follow")
-	fl.BoolVar(&f.o.Others, "others", false, "also if files that are not the server's changed on its datasets since the point: they go back with it")
-	fl.BoolVar(&f.o.Unproven, "unproven", false, "also to a point that no drill has proven")
-	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back if the server does not answer within this time")
+	fl.StringVar(&f.o.Service, "service", "", "stop and start the server with service(8) `NAME`")
+	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
+	fl.StringVar(&f.start, "start", "", "start the server with `COMMAND`, which returns when it runs")
+	fl.BoolVar(&f.o.Replicas, "replicas", false, "roll back even if the server has replicas, slots or archiving, which will not follow")
+	fl.BoolVar(&f.o.Others, "others", false, "roll back even if files that are not the server's changed on its datasets since the point: they are reverted too")
+	fl.BoolVar(&f.o.Unproven, "unproven", false, "allow a point that no drill has proven")
+	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "undo the rollback if the server does not answer within this time")
 	shell.OnlyWith(c, "wal", "to")
 	shell.OnlyWith(c, "memory", "to", "table")
 	shell.OnlyWith(c, "as", "table")
@@ -121,14 +121,14 @@ func (f rollbackFlags) validate(of string) error {
 	switch {
 	case protect.LikeID(of):
 	case f.table.Table != "":
-		return hint.Usage("plumb rollback --table wants one POINT", "plumb protect list shows them")
+		return hint.Usage("plumb rollback --table needs one POINT", "plumb protect list shows them")
 	case f.to == "" && of == "":
-		return hint.Usage("plumb rollback wants a POINT, or --to with a time", which)
+		return hint.Usage("plumb rollback needs a POINT, or --to with a time", which)
 	case f.to == "":
-		return hint.Usage(fmt.Sprintf("%q is not a point, and without --to nothing says to which time the server is to go back", of), which)
+		return hint.Usage(fmt.Sprintf("%q is not a point, and without --to the time to return to is not known", of), which)
 	}
 	if f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven) {
-		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
+		return hint.Usage("--table brings back one table from the point, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, 
 		return r.Plan(ctx, m.Doer, s, point, o)
 	}
 	if o.To.Time.IsZero() {
-		return plan, hint.Usage("--to "+o.To.Text+" is not a time, and does not say from which point the log is replayed", "name the POINT; plumb protect list shows them")
+		return plan, hint.Usage("--to "+o.To.Text+" is not a time, so the POINT from which the log is replayed is needed", "name the POINT; plumb protect list shows them")
 	}
 	s, err := m.Look(ctx)
 	if err != nil {
@@ -210,7 +210,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 // left keeps points from going.
 func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 	if err := errors.Join(m.Clones.Sweep(ctx), m.Rollbacks().Sweep(ctx), m.Keeper.Sweep(ctx)); err != nil {
-		v.Warn("take away what earlier runs left", err)
+		v.Warn("remove what earlier runs left", err)
 	}
 	if err := m.Rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {
 		v.Warn("look where the snapshots of points lie", err)

@@ -83,7 +83,7 @@ begins with its name. A policy is a file such as:
 		},
 	}
 	f.Place.Flags(c)
-	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in the `FORM` "+hint.OneOf(emitted()))
+	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in this `FORM`: "+hint.OneOf(emitted()))
 	c.Flags().BoolVar(&f.backups, "backups", false, "only do the backups that are due")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
 	for _, name := range []string{"dry-run", "backups", "json", "state", "dsn", "timeout"} { // which are about a run now
@@ -201,7 +201,7 @@ func (a *acts) Do(ctx context.Context, act policy.Act) error {
 	case policy.Backup:
 		return a.backup(ctx, act)
 	}
-	return fmt.Errorf("%s: this plumb cannot do that yet", act.Kind)
+	return fmt.Errorf("%s: this version of Plumb cannot do that yet", act.Kind)
 }
 
 func (a *acts) take(ctx context.Context, act policy.Act) error {
@@ -242,7 +242,7 @@ func (a *acts) backup(ctx context.Context, act policy.Act) error {
 			return a.v.Backup(ctx, &quiet, a.m, act.Point, s)
 		}
 	}
-	return fmt.Errorf("the policy knows no backup to %s", act.Target)
+	return fmt.Errorf("the policy has no backup to %s", act.Target)
 }
 
 func (a *acts) prune(ctx context.Context, act policy.Act) error {

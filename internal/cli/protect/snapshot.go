@@ -61,10 +61,10 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	}
 	f.Place.Flags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; default: the cheapest suitable one")
+	fl.StringVar(&f.take.Mode, "mode", "", "take it in this `MODE`: crash, locked, backup-api or freeze; default: the cheapest suitable one")
 	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up if the lock is not granted within this time: other sessions queue behind it")
-	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "release the lock after this time: the point is then refused")
-	fl.StringVar(&f.with, "with", "", "take the snapshots with this shell `COMMAND`, which gets take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one per line, and prints an identity by which prune --with recognises them; ebs takes EBS snapshots with aws")
+	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "release the lock after this time; the point is then refused")
+	fl.StringVar(&f.with, "with", "", "take the snapshots with this shell `COMMAND`. It gets the word take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one per line, and prints an identity by which prune --with recognises them. The word ebs stands for a built-in one that takes EBS snapshots with aws")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
 	fl.BoolVar(&f.drill, "drill", false, "afterwards start a copy and check it, as plumb drill does")
 	f.drilling.flags(c)
@@ -81,13 +81,13 @@ func modes() []string {
 
 func (f snapshotFlags) validate() error {
 	if f.take.Wait <= 0 || f.take.Hold <= 0 {
-		return hint.Usage("--wait and --hold want a time", "give something like --wait 5s")
+		return hint.Usage("--wait and --hold need a time", "give something like --wait 5s")
 	}
 	if f.dryRun && f.drill {
-		return hint.Usage("--dry-run makes nothing that --drill could start", "give one of them")
+		return hint.Usage("--dry-run makes no point that --drill could start", "give one of them")
 	}
 	if f.waits && (f.take.Mode == protect.ModeCrash || f.take.Mode == protect.ModeFreeze) {
-		return hint.Usage("--wait is for a lock, and none is taken in mode "+f.take.Mode, "leave it out, or name another mode")
+		return hint.Usage("--wait is for a lock, but none is taken in mode "+f.take.Mode, "leave it out, or name another mode")
 	}
 	return f.drilling.validate()
 }

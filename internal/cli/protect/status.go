@@ -30,7 +30,7 @@ Exit codes:
   0  everything that the policy asks for is there, or there is no policy
   1  something of the policy is not met, or not known
   2  the command line is wrong
-  3  what was to be read could not be read`,
+  3  it could not read what it needs`,
 		Example: "  plumb protect status\n  plumb protect status --policy /etc/plumb/protect.yaml --json",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

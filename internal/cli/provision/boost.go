@@ -43,16 +43,17 @@ func Boost(s *shell.Shell, l Lending) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "boost DATASET|SERVER TIME -- COMMAND…",
 		Short: "run a bulk load with less durable settings, for its duration",
-		Long: `Boost runs a command, and while it runs nothing on a dataset waits for the disk
-(sync=disabled), or a server has the settings that its documentation names for bulk
-loads. It shows beforehand what a crash meanwhile would lose, and asks.
+		Long: `Boost runs a command with less durable settings: writes to a dataset do not wait
+for the disk (sync=disabled), or a server has the settings that its documentation
+recommends for bulk loads. First it shows what a crash during this time would lose,
+and asks.
 
-The earlier settings come back when the command ends, when the time is over, and
-when Plumb is killed: a separate process waits for that before the first setting is
-changed. An inherited value is inherited again. What somebody else changed meanwhile
-is left as it is. With systemd, a unit restores them at the next boot; without it,
-plumb undo does. Nothing is set that can damage data: no fsync=off, no
-full_page_writes=off, no disabled redo log.
+The earlier settings are restored when the command ends, when the time is over, and
+when Plumb is killed: a separate process that does this is ready before the first
+setting is changed. An inherited value is inherited again. What somebody else changed
+meanwhile is left as it is. With systemd, a unit restores them at the next boot;
+without it, plumb undo does. Boost sets nothing that can damage data: no fsync=off,
+no full_page_writes=off, no disabled redo log.
 
 A dataset with files of several servers is refused, and so is one of a server whose
 commits others rely on (a source, a replica, a member of a cluster): --also names
@@ -68,7 +69,7 @@ the servers that may lose commits.
 	b.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&b.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringArrayVar(&b.also, "also", nil, "this `SERVER` may lose commits, although it is one of several or others rely on it; can be given several times")
+	fl.StringArrayVar(&b.also, "also", nil, "accept that this `SERVER` can lose commits, although it is one of several or others rely on it; can be given several times")
 	fl.BoolVar(&b.dryRun, "dry-run", false, "show what would be set, and run nothing")
 	shell.YesFlag(c, &b.yes)
 	shell.JSONFlag(c, &b.json, "; goes with --dry-run")
@@ -88,7 +89,7 @@ func (b *boosting) arguments(c *cobra.Command, args []string) (err error) {
 		at = len(args)
 	}
 	if at != 2 {
-		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %s", units.Count(at, "argument")), how)
+		return hint.Usage(fmt.Sprintf("plumb boost needs a dataset or server and a time before --, got %s", units.Count(at, "argument")), how)
 	}
 	b.of, b.command = args[0], args[2:]
 	if b.limit, err = time.ParseDuration(args[1]); err != nil || b.limit < leastBoost || b.limit > mostBoost {
@@ -142,14 +143,14 @@ func (b *boosting) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(draft.Steps) == 0:
-		return errors.New("nothing of it can be set for a while here")
+		return errors.New("none of its settings can be changed temporarily here")
 	case b.dryRun:
 		return nil
 	}
 	if err := l.Executor.Trusted(); err != nil {
 		return fmt.Errorf("keep the journal: %w", err)
 	}
-	if err := b.Ask("May a crash meanwhile lose that?", b.yes); err != nil {
+	if err := b.Ask("Accept that a crash during this time loses that?", b.yes); err != nil {
 		return err
 	}
 	r, err := l.Lend(ctx, plan, draft)

@@ -94,10 +94,10 @@ datasets so that the cache holds them.
 	}
 	v.changing(c)
 	fl := c.Flags()
-	fl.BoolVar(&v.log, "log", false, "as a separate log (SLOG)")
-	fl.StringVar(&v.disk.Serial, "serial", "", "only the disk with this `SERIAL` number")
+	fl.BoolVar(&v.log, "log", false, "add it as a separate log (SLOG)")
+	fl.StringVar(&v.disk.Serial, "serial", "", "require the disk to have this `SERIAL` number")
 	fl.StringVar(&v.disk.Erase, "erase", "", "overwrite the disk with this `SERIAL` number, even if something is on it")
-	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in the `FORM` systemd")
+	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in this `FORM`: systemd")
 	fl.StringSliceVar(&v.datasets, "warm", nil, "with --emit: warm the cache at each boot with the files of these `DATASETS`")
 	return c
 }
@@ -124,7 +124,7 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	defer o.close()
 	a, err := cache.Add(ctx, o.doer, o.Stack, pool, class, v.disk)
 	if err == nil && a.Dead && !v.dryRun {
-		if err = v.Ask(fmt.Sprintf("%s does not work. Take it out, to add it anew?", cache.Place(class, pool, device)), v.yes); err == nil {
+		if err = v.Ask(fmt.Sprintf("%s does not work. Remove it and add it again?", cache.Place(class, pool, device)), v.yes); err == nil {
 			err = v.withdraw(ctx, o, pool, device)
 		}
 		if err == nil {
@@ -135,7 +135,7 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	case err != nil:
 		return err
 	case len(a.Acts) == 0 && a.Dead:
-		return v.Print(fmt.Sprintf("%s does not work: it would be taken out, and added anew if it is there.\n", cache.Place(class, pool, device)))
+		return v.Print(fmt.Sprintf("%s does not work: it would be removed, and added again if it is there.\n", cache.Place(class, pool, device)))
 	case len(a.Acts) == 0:
 		return v.Print(fmt.Sprintf("Nothing to do: %s is there.\n", cache.Place(class, pool, device)))
 	}
@@ -158,7 +158,7 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 // printUnit prints the unit of an ephemeral cache. If no dataset is named the unit does not warm the cache.
 func (v *caching) printUnit(pool, device string) error {
 	if v.emit != "systemd" {
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", v.emit), "want systemd")
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", v.emit), "use systemd")
 	}
 	if v.log {
 		return hint.Usage("a log device that comes back empty after a boot has lost its data", "only a cache device may: leave --log out")
@@ -206,7 +206,7 @@ zpool remove.
 			}
 			defer o.close()
 			if !v.dryRun {
-				if err := v.Ask(fmt.Sprintf("Take %s out of pool %s?", args[1], args[0]), v.yes); err != nil {
+				if err := v.Ask(fmt.Sprintf("Remove %s from pool %s?", args[1], args[0]), v.yes); err != nil {
 					return err
 				}
 			}
@@ -214,7 +214,7 @@ zpool remove.
 				return err
 			}
 			if v.dryRun {
-				return v.Print(fmt.Sprintf("%s would be taken out of pool %s.\n", args[1], args[0]))
+				return v.Print(fmt.Sprintf("%s would be removed from pool %s.\n", args[1], args[0]))
 			}
 			return v.Print(fmt.Sprintf("%s is no longer part of pool %s, and is empty again.\n", args[1], args[0]))
 		},

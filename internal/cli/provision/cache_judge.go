@@ -21,14 +21,14 @@ func (v *caching) judge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge",
 		Short: "measure what share of reads the cache devices serve, with intervals",
-		Long: `Judge reads the counters of the ARC several times, and reports what share of the
-reads that missed it the cache devices served, with 95 % intervals. --save FILE
+		Long: `Judge reads the counters of the ARC several times, and reports which share of the
+reads that missed the ARC was served by the cache devices, with 95 % intervals. --save FILE
 keeps the result; --before FILE reports what has changed since, if the interval
 excludes zero. It changes nothing.
 
 The counters are of all pools of this host together. They say nothing about a
-separate log: with --fsync DIR, durable writes of 4 KiB are timed meanwhile, one
-after the other, in a file there that is removed again. Two measurements at
+separate log. For that, --fsync DIR also times durable writes of 4 KiB, one after
+the other, in a file there that is removed again. Two measurements at
 different times can differ for other reasons; compare alternates to avoid that.
 
 ` + shell.ReadExits,
@@ -39,7 +39,7 @@ different times can differ for other reasons; compare alternates to avoid that.
 		RunE: func(c *cobra.Command, _ []string) error { return v.runJudge(c.Context()) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&v.fsync, "fsync", "", "time durable writes in the directory `DIR` meanwhile")
+	fl.StringVar(&v.fsync, "fsync", "", "also time durable writes in the directory `DIR`")
 	fl.IntVar(&v.runs, "windows", 10, "number of windows, 4 to 1000")
 	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each window")
 	fl.StringVar(&v.save, "save", "", "save the result in a new `FILE`")
@@ -73,7 +73,7 @@ func (v *caching) runJudge(ctx context.Context) error {
 			err = shell.WriteWhole(v.save, false, append(text, '\n'))
 		}
 		if err != nil {
-			return fmt.Errorf("write what was seen to %s: %w", v.save, hint.Cause(err))
+			return fmt.Errorf("write the result to %s: %w", v.save, hint.Cause(err))
 		}
 	}
 	return v.Print(view.CacheJudgement(cache.Measure(seen), before, shell.Screen(v.Out)))
@@ -139,7 +139,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 	if err := v.Print(view.CacheTurns(pool, device, order, v.every, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
-	if err := v.Ask("Take it out and add it again?", v.yes); err != nil {
+	if err := v.Ask("Remove it and add it again?", v.yes); err != nil {
 		return err
 	}
 	turns, err := v.turns(ctx, o, pool, device, dir, order)

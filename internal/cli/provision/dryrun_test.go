@@ -46,7 +46,7 @@ func TestADryRunTellsWhatWasBegun(t *testing.T) {
 	if err := v.goOn(t.Context(), flow, flags{dryRun: true}, "tank/mariadb"); err != nil {
 		t.Fatal(err)
 	}
-	if got := said.String(); !strings.Contains(got, "Change 1 (move /var/lib/mysql) was begun, and not ended") || !strings.Contains(got, "as that left it") || out.String() != "" {
+	if got := said.String(); !strings.Contains(got, "Change 1 (move /var/lib/mysql) was begun but not ended") || !strings.Contains(got, "as that left it") || out.String() != "" {
 		t.Errorf("it says %q, and prints %q", got, out.String())
 	}
 	if _, err := os.Stat(filepath.Join(dir, "begun")); err == nil {

@@ -21,7 +21,7 @@ func emitForms() []string { return []string{"shell", "ansible", "k8s"} }
 // emit prints the plan for hosts without plumb. It does nothing.
 func (v *verbs) emit(ctx context.Context, flow propose.Flow, form string, sp spec.Spec) error {
 	if !slices.Contains(emitForms(), form) {
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "want "+strings.Join(emitForms(), ", "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "use "+strings.Join(emitForms(), ", "))
 	}
 	flow.Anywhere = form == "k8s"
 	d, k, err := flow.Open()
@@ -36,7 +36,7 @@ func (v *verbs) emit(ctx context.Context, flow propose.Flow, form string, sp spe
 	var text string
 	if form == "k8s" {
 		if p.Layout.Volumes == nil {
-			return hint.With(errors.New("what the volumes are like is planned once the packages are there"), "plumb provision installs them; --dry-run shows what comes next")
+			return hint.With(errors.New("the volumes are planned once the packages are installed"), "plumb provision installs them; --dry-run shows what comes next")
 		}
 		text, err = kubernetes.Manifests(kubernetes.Layout{Spec: sp, Volumes: p.Layout.Volumes, At: propose.MountedAt(sp)})
 	} else {

@@ -100,7 +100,7 @@ func (b *lending) unit(ctx context.Context, d host.Reader) (*boost.Unit, error) 
 		_, err = host.OnlyOurs(argv[0])
 	}
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("have the next boot give back what is lent: %w", err), "put plumb where root alone can change it, such as /usr/local/bin")
+		return nil, hint.With(fmt.Errorf("prepare the next boot to restore the settings: %w", err), "put plumb where root alone can change it, such as /usr/local/bin")
 	}
 	state, err := filepath.Abs(cmp.Or(b.state, change.Directory))
 	if err != nil {

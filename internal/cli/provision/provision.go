@@ -69,16 +69,16 @@ func Command(s *shell.Shell, a Adapters) *cobra.Command {
 	var f flags
 	c := &cobra.Command{
 		Use:   "provision SPEC",
-		Short: "lay out a host for a server from a spec, and take it back",
+		Short: "set up a host for a server from a spec, and undo it",
 		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each role
 of a server, its data moved there, and its settings. SPEC says what, not how: every
 value comes from the rules of plumb check, applied to the host as it will be. So
 check reports nothing above a note afterwards.
 
-It shows every step, what of it cannot be taken back and what check will say, and
-asks. Each stage is a change in the journal. If it is killed at any moment, plumb
-provision again continues; --undo takes it back, the last stage first, from the
-journal alone. A second run changes nothing.
+It shows every step, what cannot be undone, and what check will report afterwards,
+and asks. Each stage is a change in the journal. If it is killed at any moment, plumb
+provision again continues; --undo reverts it, the last stage first, from the journal
+alone. A second run changes nothing.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
 to be erased. The server is stopped while what changed meanwhile is copied a second
@@ -104,18 +104,18 @@ time, and started on the copy; undoing that copies back what was written since.
 	f.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringVar(&f.from, "from", "", "print the spec of an existing host, for the server named in place of SPEC or the only one: `live` for this host, or a tape")
+	fl.StringVar(&f.from, "from", "", "print the spec of an existing host: `live` for this host, or a tape; if it has several servers, name one in place of SPEC")
 	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
-	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
+	fl.StringVar(&f.start, "start", "", "start the server with `COMMAND`, which returns when it runs")
 	fl.StringSliceVar(&f.skip, "skip", nil, "do not apply these `RULES`; * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.takeAway, "undo", false, "undo everything that provision did for this spec, the last stage first")
-	fl.BoolVar(&f.force, "force", false, "with --undo, also take back what somebody changed since")
-	fl.BoolVar(&f.discardNew, "discard-new", false, "with --undo, drop what the server wrote since it was moved: it is not copied back")
+	fl.BoolVar(&f.force, "force", false, "with --undo, also undo what somebody changed since")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "with --undo, drop what the server wrote since it was moved, instead of copying it back")
 	fl.BoolVar(&f.keep, "keep", false, "with --undo, leave what somebody changed since as it is")
 	shell.JSONFlag(c, &f.json, "")
-	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
+	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in this `FORM`: "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
 	c.MarkFlagsMutuallyExclusive("from", "emit", "undo")
 	c.MarkFlagsMutuallyExclusive("from", "emit", "json")
@@ -146,7 +146,7 @@ func (f flags) validate() error {
 	case (f.force || f.keep || f.discardNew) && !f.takeAway:
 		return hint.Usage("--force, --keep and --discard-new say how to undo", "give --undo too")
 	case f.force && f.keep:
-		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+		return hint.Usage("--force and --keep cannot be combined", "give one of them")
 	case (f.stop == "") != (f.start == ""):
 		return hint.Usage("of --stop and --start only one is given", "give both: the server is started by whatever stops it")
 	}
@@ -257,7 +257,7 @@ func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.S
 func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string) error {
 	torn, err := flow.Torn(ctx, of)
 	if f.dryRun {
-		v.Warn("whether an earlier run has ended is not known", err)
+		v.Warn("it is not known whether an earlier run has ended", err)
 		foretell(v.Err, torn)
 		return nil
 	}
@@ -269,7 +269,7 @@ func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string)
 			return err
 		}
 	}
-	if err := v.Ask("Go on with it?", f.yes); err != nil {
+	if err := v.Ask("Continue?", f.yes); err != nil {
 		return err
 	}
 	_, err = flow.GoOn(ctx, of)
@@ -323,7 +323,7 @@ func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string)
 	}
 	question := "Take it away?"
 	if f.discardNew {
-		question = "Take it away, and lose what was written since?"
+		question = "Remove it, and lose what was written since?"
 	}
 	if err := v.Ask(question, f.yes); err != nil {
 		return err

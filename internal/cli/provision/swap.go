@@ -74,7 +74,7 @@ For other upgrades it lists what to do.
 		Args: shell.Args(1, 2, "a server and a release, or a server and --undo"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if v.back == (len(args) == 2) {
-				return hint.Usage("swap wants a server and a release, or a server and --undo", "plumb provision swap postgres:5432 17")
+				return hint.Usage("swap needs a server and a release, or a server and --undo", "plumb provision swap postgres:5432 17")
 			}
 			if err := v.Validate(); err != nil {
 				return err
@@ -94,7 +94,7 @@ For other upgrades it lists what to do.
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.StringVar(&v.at, "at", "", "PostgreSQL: put the new data directory at `DIR`, which must not exist yet, instead of where the packages keep it; MariaDB: keep the old data in DIR instead of beside the data directory")
-	fl.BoolVar(&v.back, "undo", false, "go back to what was before: what was written since is lost")
+	fl.BoolVar(&v.back, "undo", false, "go back to the state before: what was written since is lost")
 	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	shell.YesFlag(c, &v.yes)
@@ -159,7 +159,7 @@ func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref, given dsn.G
 		}
 	}
 	if w.engine == nil {
-		return fmt.Errorf("nothing is known of a way from one release of a %s to another", ref.Kind)
+		return fmt.Errorf("Plumb does not know how to move a %s from one release to another", ref.Kind)
 	}
 	w.home, err = w.engine.Home(ctx, w.doer, w.Stack, ref)
 	return err
@@ -181,7 +181,7 @@ func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
 	if v.back { // the way back also undoes what was only begun
 		return false, nil
 	}
-	if err := v.Ask("Go on with it?", v.yes); err != nil {
+	if err := v.Ask("Continue?", v.yes); err != nil {
 		return false, err
 	}
 	only := isFirst(all[len(all)-1])
@@ -205,18 +205,18 @@ func isFirst(c *change.Change) bool {
 func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	from, to, way := provision.WayTo(w.home, text)
 	if way.No != "" {
-		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "possible instead: "+way.Else)
+		return hint.With(fmt.Errorf("%s cannot become %s in place: %s", from, to, way.No), "possible instead: "+way.Else)
 	}
 	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}
 	var course provision.Course
 	byHand := len(way.Steps) > 0 || w.by == nil
 	if byHand && v.at != "" {
-		return hint.Usage("--at says where Plumb puts data, and this change is made by hand", "leave it out")
+		return hint.Usage("--at says where Plumb puts data, but this change is made by hand", "leave it out")
 	}
 	if !byHand {
 		var err error
 		if course, err = w.by.Swap(ctx, w.doer, swap); err != nil {
-			return fmt.Errorf("plan the way from %s to %s: %w", from, to, err)
+			return fmt.Errorf("plan the change from %s to %s: %w", from, to, err)
 		}
 	}
 	first := stageOf(w, programsOf+to.String(), "", course.First)
@@ -225,7 +225,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 		return err
 	}
 	if course.Swap.Done() {
-		return errors.New("nothing was done: Plumb does not go this way itself")
+		return errors.New("nothing was done: this change has to be made by hand")
 	}
 	if err := w.Executor.Trusted(); err != nil {
 		return fmt.Errorf("keep the journal: %w", err)
@@ -294,7 +294,7 @@ func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
 	if err := v.Print(view.SwapBack(all[len(all)-1], v.lost(ctx, w, unseen), shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
-	if err := v.Ask("Go back, and lose that?", v.yes); err != nil {
+	if err := v.Ask("Go back, and lose that data?", v.yes); err != nil {
 		return err
 	}
 	for _, c := range ofLast(all) {

@@ -19,7 +19,7 @@ func (s *Shell) Ask(question string, yes bool) error {
 	}
 	in, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return hint.Usage("nobody can be asked: standard input is not a terminal", "--yes does it without asking")
+		return hint.Usage("cannot ask: standard input is not a terminal", "use --yes to do it without asking")
 	}
 	fmt.Fprintf(s.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(in).ReadString('\n')

@@ -83,9 +83,9 @@ func FlagError(c *cobra.Command, err error) error {
 func wanted(wrong *pflag.InvalidValueError) string {
 	switch wrong.GetFlag().Value.Type() {
 	case "int", "int64", "uint64":
-		return "want a whole number"
+		return "use a whole number"
 	case "float64":
-		return "want a number"
+		return "use a number"
 	}
 	if err := wrong.Unwrap(); err != nil {
 		return err.Error()
@@ -122,7 +122,7 @@ func AtMostOneArg(what string) cobra.PositionalArgs { return Args(0, 1, "one "+w
 func Args(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return hint.Usage(fmt.Sprintf("%s wants %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath()+" --help shows how it is used")
+			return hint.Usage(fmt.Sprintf("%s needs %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath()+" --help shows how it is used")
 		}
 		return nil
 	}

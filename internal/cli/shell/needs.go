@@ -58,17 +58,17 @@ func Needs(c *cobra.Command) error {
 		}
 	})
 	if len(lacks) > 0 {
-		return hint.Usage(c.CommandPath()+" wants "+strings.Join(lacks, " and "), help)
+		return hint.Usage(c.CommandPath()+" needs "+strings.Join(lacks, " and "), help)
 	}
 	for _, names := range flagGroups(c, oneRequired) {
 		if given, _ := parted(c, names); len(given) == 0 {
 			_, all := parted(c, names)
-			return hint.Usage(c.CommandPath()+" wants one of "+strings.Join(all, ", "), help)
+			return hint.Usage(c.CommandPath()+" needs one of "+strings.Join(all, ", "), help)
 		}
 	}
 	for _, names := range flagGroups(c, exclusive) {
 		if given, _ := parted(c, names); len(given) > 1 {
-			return hint.Usage(strings.Join(given, " and ")+" do not go together", "give one of them")
+			return hint.Usage(strings.Join(given, " and ")+" cannot be combined", "give one of them")
 		}
 	}
 	for _, names := range flagGroups(c, together) {
@@ -87,7 +87,7 @@ func idle(c *cobra.Command) (err error) {
 			return
 		}
 		if given, all := parted(c, others); len(given) == 0 {
-			err = hint.Usage("--"+f.Name+" says nothing without "+strings.Join(all, " or "), "leave it out, or give both")
+			err = hint.Usage("--"+f.Name+" has no effect without "+strings.Join(all, " or "), "leave it out, or give both")
 		}
 	})
 	return err

@@ -30,7 +30,7 @@ func TestNeedsInstead(t *testing.T) {
 func TestOnlyWith(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                       "",
-		"--stream a":             "--stream says nothing without --output or --command",
+		"--stream a":             "--stream has no effect without --output or --command",
 		"--stream a --output b":  "",
 		"--stream a --command b": "",
 		"--output b":             "",

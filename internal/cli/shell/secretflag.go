@@ -19,7 +19,7 @@ import (
 const FromEnvironment = "PLUMB_DSN"
 
 // DSNUsage ends the usage of every flag whose value may hold a password.
-const DSNUsage = "@FILE or - reads it from a file or standard input, where no ps shows it"
+const DSNUsage = "@FILE or - reads it from a file or standard input, which keeps it out of ps"
 
 // secretFlag is a flag whose value may hold a password, and so need not be on the
 // command line: @FILE stands for the first line of a file, - for that of standard

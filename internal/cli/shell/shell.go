@@ -25,7 +25,7 @@ const (
 const ReadExits = `Exit codes:
   0  done
   2  the command line is wrong
-  3  what was to be read could not be read`
+  3  it could not read what it needs`
 
 // Shell is the process as commands see it.
 type Shell struct {

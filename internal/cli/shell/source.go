@@ -30,8 +30,8 @@ func (s *Source) Flags(c *cobra.Command) {
 
 // LiveFlags adds only those flags that are about this machine.
 func (s *Source) LiveFlags(c *cobra.Command) {
-	SecretVar(c, &s.DSN, "dsn", "", "log in to the server at `URL` too, such as postgres://user@host/db or mysql://user@host:3306/; $PLUMB_DSN otherwise")
-	c.Flags().DurationVar(&s.Timeout, "timeout", check.DefaultTimeout, "end after this time and say what was not seen")
+	SecretVar(c, &s.DSN, "dsn", "", "also log in to the server at `URL`, such as postgres://user@host/db or mysql://user@host:3306/; default: $PLUMB_DSN")
+	c.Flags().DurationVar(&s.Timeout, "timeout", check.DefaultTimeout, "stop after this time, and list what was not read")
 }
 
 // Validate is a usage error if the flags make no sense.

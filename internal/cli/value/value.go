@@ -68,7 +68,7 @@ func (o *OnOff) Set(text string) error {
 	case "off", "false", "0", "no", "f":
 		*o = false
 	default:
-		return errors.New("want on or off")
+		return errors.New("use on or off")
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Size) String() string { return units.Typed(int64(*s), "", "K", "M", "G"
 func (s *Size) Set(text string) error {
 	n, ok := units.ParseBytes(text)
 	if !ok || n == math.MaxInt64 {
-		return errors.New("want a size such as 16384, 16K or 2G")
+		return errors.New("use a size such as 16384, 16K or 2G")
 	}
 	*s = Size(n)
 	return nil
@@ -113,7 +113,7 @@ func (l *Numbers) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil {
-			return errors.New("want a number, or several with commas")
+			return errors.New("use a number, or several separated by commas")
 		}
 		*l = append(*l, n)
 	}
@@ -151,7 +151,7 @@ func (r *Rate) Set(text string) error {
 func rateNumber(text string) (float64, error) {
 	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "/s"), 64)
 	if err != nil || !(n >= 0 && n <= 1e9) {
-		return 0, errors.New("want operations a second such as 500, or 100..2000")
+		return 0, errors.New("use a number of operations per second such as 500, or 100..2000")
 	}
 	return n, nil
 }
@@ -163,7 +163,7 @@ type Server string
 func (s *Server) Set(text string) error {
 	ref, err := stack.ParseRef(text)
 	if err == nil && !product.IsServer(ref.Kind) {
-		err = fmt.Errorf("%q is not a server: want one of %s, a colon, and its name, as in mysql:3306", text, strings.Join(product.Kinds(), ", "))
+		err = fmt.Errorf("%q is not a server: use one of %s, a colon, and its name, as in mysql:3306", text, strings.Join(product.Kinds(), ", "))
 	}
 	if err == nil {
 		*s = Server(text)

@@ -50,7 +50,7 @@ func (a *against) compare(m *watch.Moment, by watch.Order) (notes []string, err 
 			continue
 		}
 		m.Servers[i].Statements = nil
-		notes = append(notes, fmt.Sprintf("the statements of %s were not looked at twice in both spans: they are not compared", s.Ref))
+		notes = append(notes, fmt.Sprintf("the statements of %s were not read twice in both spans, so they are not compared", s.Ref))
 	}
 	if !some {
 		return nil, hint.With(fmt.Errorf("no statements are recorded of the %s before %s and before %s", units.Span(a.now.To.Sub(a.now.From)), shown(a.now.To), shown(a.then.To)),

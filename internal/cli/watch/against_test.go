@@ -120,7 +120,7 @@ func badComparisons(t *testing.T, dir, at string) {
 		{[]string{"--at", at, "--against", "2026-11-24T03:10Z", "--before", "5m"}, "no statements are recorded"},
 		{[]string{"--at", at, "--against", "soon"}, "is not a time"},
 		{[]string{"--at", at, "--sort", "size"}, "--sort size is not known"},
-		{[]string{"--against", at}, "no moment is named"},
+		{[]string{"--against", at}, "no moment is given"},
 	} {
 		_, _, err := replayTo(t, append(c.args, "--dir", dir)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || hint.Of(err) == "" {

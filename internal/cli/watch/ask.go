@@ -84,7 +84,7 @@ func (a *asking) plan(ctx context.Context, server, id string) series.Plan {
 			}
 		}
 	}
-	return series.Plan{Statement: id, Why: "this statement is shown no more"}
+	return series.Plan{Statement: id, Why: "this statement is no longer shown"}
 }
 
 // mostPlans is for how many statements --once --plans asks for plans.

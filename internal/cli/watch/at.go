@@ -16,7 +16,7 @@ var (
 	zoneForms = []string{" -0700", " -07:00", "-07:00", " Z07:00", "Z07:00"}
 )
 
-const momentHelp = `want a time such as 03:12, "03:12 UTC", "2026-10-25 03:12", "2026-10-25 02:30 +0100" or 2026-10-25T01:30Z`
+const momentHelp = `use a time such as 03:12, "03:12 UTC", "2026-10-25 03:12", "2026-10-25 02:30 +0100" or 2026-10-25T01:30Z`
 
 // parseMoment parses the moment that a flag was given. Without a date it is the latest one
 // in the past; without a time zone it is in that of the place.
@@ -89,8 +89,8 @@ func onTheClock(name, text string, wall time.Time, place *time.Location) (time.T
 		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q does not exist in %s: clocks were set forward over it", name, text, zone(place)), "name another hour, or give the offset: "+wall.Format("2006-01-02 15:04")+" +0000")
 	default:
 		const form = "2006-01-02 15:04 -0700"
-		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q was twice in %s: clocks were set back", name, text, zone(place)),
-			fmt.Sprintf("--%s %q is the first, --%s %q the second", name, all[0].Format(form), name, all[1].Format(form)))
+		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q occurred twice in %s: clocks were set back", name, text, zone(place)),
+			fmt.Sprintf("use --%s %q for the first, --%s %q for the second", name, all[0].Format(form), name, all[1].Format(form)))
 	}
 }
 

@@ -40,7 +40,7 @@ func TestMomentsOfTheCommandLine(t *testing.T) {
 		{"2026-11-20 03:12 +0530", now, "2026-11-19T21:42:00Z"},
 		{"2026-11-20T03:12:00+01:00", now, "2026-11-20T02:12:00Z"},
 		{"now", now, "2026-11-25T09:00:00Z"},
-		{"2026-10-25 02:30", now, `twice in Europe/Berlin; "2026-10-25 02:30 +0200" is the first, --at "2026-10-25 02:30 +0100" the second`},
+		{"2026-10-25 02:30", now, `twice in Europe/Berlin; use --at "2026-10-25 02:30 +0200" for the first, --at "2026-10-25 02:30 +0100" for the second`},
 		{"02:30", autumn, "twice in Europe/Berlin"},
 		{"2026-10-25 02:30 +0100", now, "2026-10-25T01:30:00Z"},
 		{"2026-10-25 02:30 +0200", now, "2026-10-25T00:30:00Z"},
@@ -79,7 +79,7 @@ func TestZoneWithoutAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]string{"2026-10-25 02:30": "was twice in this machine's time zone:", "2026-03-29 02:30": "does not exist in this machine's time zone:"} {
+	for text, want := range map[string]string{"2026-10-25 02:30": "occurred twice in this machine's time zone:", "2026-03-29 02:30": "does not exist in this machine's time zone:"} {
 		if _, err := parseMoment("at", text, time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC), place); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}

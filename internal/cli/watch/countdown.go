@@ -31,7 +31,7 @@ func countdown(ctx context.Context, to io.Writer, span time.Duration) {
 	defer tick.Stop()
 	defer shell.Rewrite(to, "")
 	for {
-		text := "watching this host: the answer is being made"
+		text := "watching this host: preparing the answer"
 		if left := (span - time.Since(began)).Round(time.Second); left > 0 {
 			text = fmt.Sprintf("watching this host for %s · %s left", units.Span(span), units.Span(left))
 		}

@@ -45,5 +45,5 @@ func emitted(s *shell.Shell, form string) (string, error) {
 		text, err := metrics.Dashboard(feed.Windows(s))
 		return string(text) + "\n", err
 	}
-	return "", hint.Usage(fmt.Sprintf("plumb watch emit: %q is not known", form), "want alerts or dashboard")
+	return "", hint.Usage(fmt.Sprintf("plumb watch emit: %q is not known", form), "use alerts or dashboard")
 }

@@ -44,9 +44,10 @@ func exportCommand(s *shell.Shell) *cobra.Command {
 		Short: "export a part of a recording to Prometheus or another machine",
 		Long: `Export writes what is recorded between two times.
 
-openmetrics is every value with its time, named as in plumb watch metrics, for
-promtool tsdb create-blocks-from openmetrics. jsonl is everything, a line for each
-picture and batch: plumb watch replay --from-file reads it anywhere.
+The format openmetrics has every value with its time, named as in plumb watch
+metrics, for promtool tsdb create-blocks-from openmetrics. The format jsonl has
+everything that was recorded, and plumb watch replay --from-file reads it on any
+machine.
 
 Times are as for plumb watch replay --at. jsonl contains texts of statements without
 literals, and names of users, clients and databases.
@@ -61,11 +62,11 @@ literals, and names of users, clients and databases.
 	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "", "the first `TIME`")
-	fl.StringVar(&f.to, "to", "now", "the `TIME` at which it ends")
-	fl.StringVar(&f.format, "format", formOpenMetrics, "write it in the `FORM` "+hint.OneOf(exportForms()))
+	fl.StringVar(&f.to, "to", "now", "the last `TIME`")
+	fl.StringVar(&f.format, "format", formOpenMetrics, "write it in this `FORM`: "+hint.OneOf(exportForms()))
 	fl.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which only its owner can read, instead of standard output")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file")
-	fl.StringToStringVar(&f.labels, "label", nil, "give every series of openmetrics a label `NAME=VALUE` besides")
+	fl.StringToStringVar(&f.labels, "label", nil, "add the label `NAME=VALUE` to every series of openmetrics")
 	shell.Offer(c, map[string]shell.Words{"format": exportForms})
 	return c
 }
@@ -73,7 +74,7 @@ literals, and names of users, clients and databases.
 // span parses the times.
 func (f exportFlags) span(now time.Time) (from, to time.Time, err error) {
 	if f.from == "" {
-		return from, to, hint.Usage("no time is named", "--from 03:00 names the first")
+		return from, to, hint.Usage("no time is given", "--from 03:00 gives the first")
 	}
 	if from, err = parseMoment("from", f.from, now, time.Local); err == nil {
 		to, err = parseMoment("to", f.to, now, time.Local)
@@ -89,10 +90,10 @@ var plainLabel = regexp.MustCompile(`^[a-zA-Z_]?[a-zA-Z0-9][a-zA-Z0-9_]*$`)
 
 func (f exportFlags) validate() error {
 	if f.format == "tape" {
-		return hint.Usage("a recording cannot be made a tape: a tape is every answer of the host, and a recording the values that were read out of them", "--format jsonl is what plumb watch replay --from-file reads")
+		return hint.Usage("a recording cannot become a tape: a tape contains every answer of the host, a recording only the values that were read from them", "--format jsonl is what plumb watch replay --from-file reads")
 	}
 	if f.format != formLines && f.format != formOpenMetrics {
-		return hint.Usage(fmt.Sprintf("--format %s is not known", f.format), "want "+hint.OneOf(exportForms()))
+		return hint.Usage(fmt.Sprintf("--format %s is not known", f.format), "use "+hint.OneOf(exportForms()))
 	}
 	for name := range f.labels {
 		if !plainLabel.MatchString(name) || name[0] >= '0' && name[0] <= '9' {

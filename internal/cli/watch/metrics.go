@@ -70,22 +70,22 @@ files.
 	}
 	f.LiveFlags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.listen.Address, "listen", "", "serve /metrics at `ADDRESS`; "+usualListen+" if nothing else is asked for")
+	fl.StringVar(&f.listen.Address, "listen", "", "serve /metrics at `ADDRESS`; "+usualListen+" if there is no other output")
 	fl.StringVar(&f.listen.Cert, "tls-cert", "", "use the certificate in `FILE`; a renewed one is used at once")
-	fl.StringVar(&f.listen.Key, "tls-key", "", "its key, in `FILE`")
+	fl.StringVar(&f.listen.Key, "tls-key", "", "use the key of the certificate, in `FILE`")
 	fl.StringVar(&f.listen.Token, "token", "", "answer only those who send the token in `FILE` (Authorization: Bearer …)")
 	fl.StringVar(&f.listen.ClientCA, "client-ca", "", "answer only clients with a certificate signed by a CA in `FILE`")
 	fl.StringVar(&f.textfile.Path, "textfile", "", "write `DIR/NAME.prom` for node_exporter's textfile collector; removed at the end")
 	fl.StringVar(&f.target.URL, "remote-write", "", "send by remote write to `URL`")
 	fl.StringVar(&f.version, "remote-write-version", writeVersions()[0], "use this `VERSION` of remote write; a receiver that rejects 2.0 is sent 1.0")
-	fl.StringVar(&f.target.Token, "remote-token", "", "log in there with the token in `FILE`")
-	fl.StringVar(&f.target.Login, "remote-login", "", "log in there with the user:password in `FILE`")
-	fl.StringVar(&f.target.CA, "remote-ca", "", "trust the CAs in `FILE` there, instead of the system's")
-	fl.StringVar(&f.target.Cert, "remote-cert", "", "present the client certificate in `FILE` there")
-	fl.StringVar(&f.target.Key, "remote-key", "", "its key, in `FILE`")
+	fl.StringVar(&f.target.Token, "remote-token", "", "log in with the token in `FILE`")
+	fl.StringVar(&f.target.Login, "remote-login", "", "log in with the user:password in `FILE`")
+	fl.StringVar(&f.target.CA, "remote-ca", "", "trust the CAs in `FILE` instead of the system's")
+	fl.StringVar(&f.target.Cert, "remote-cert", "", "use the client certificate in `FILE`")
+	fl.StringVar(&f.target.Key, "remote-key", "", "use the key of the certificate, in `FILE`")
 	fl.StringToStringVar(&f.labels, "label", nil, "add `NAME=VALUE` to every series that is sent; instance is the host's name and job plumb otherwise")
-	fl.DurationVar(&f.every, "interval", 15*time.Second, "interval for writing the file and sending")
-	fl.BoolVar(&f.once, "once", false, "print one page as soon as a window is full, and stop")
+	fl.DurationVar(&f.every, "interval", 15*time.Second, "how often to write the file and to send")
+	fl.BoolVar(&f.once, "once", false, "print one page after the first window, and stop")
 	fl.StringSliceVar(&f.compat, "compat", nil, "use the metric names of these `EXPORTERS` where they have them, instead of Plumb's: "+strings.Join(metrics.Exporters(), ", "))
 	fl.IntVar(&f.mostSeries, "max-series", metrics.MostSeries, "export at most `N` series; servers and what they run on come first")
 	fl.IntVar(&f.statements, "statements", 0, "also export the `N` most expensive statements of each server, without literals")
@@ -114,15 +114,15 @@ func (f *metricsFlags) validate() error {
 	case f.every < time.Second || f.every > time.Hour:
 		return hint.Usage(fmt.Sprintf("--interval %s is out of range", f.every), "1s to 1h")
 	case !slices.Contains(writeVersions(), f.version):
-		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "want "+hint.OneOf(writeVersions()))
+		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "use "+hint.OneOf(writeVersions()))
 	case f.mostSeries < 100 || f.mostSeries > 1_000_000:
 		return hint.Usage(fmt.Sprintf("--max-series %d is out of range", f.mostSeries), "100 to 1000000")
 	case f.statements < 0 || f.statements > 500:
 		return hint.Usage(fmt.Sprintf("--statements %d is out of range", f.statements), "0 to 500")
 	case f.listen.Address == "" && (f.listen.Cert != "" || f.listen.Token != "" || f.listen.ClientCA != ""):
-		return hint.Usage("--tls-cert, --token and --client-ca are about a listener, and there is none", "--listen ADDRESS")
+		return hint.Usage("--tls-cert, --token and --client-ca are only for --listen, and nothing listens", "--listen ADDRESS")
 	case f.target.URL == "" && (f.target.Token != "" || f.target.Login != "" || f.target.CA != "" || f.target.Cert != "" || len(f.labels) > 0):
-		return hint.Usage("--remote-… and --label are about remote write, and nothing is sent", "--remote-write URL")
+		return hint.Usage("--remote-… and --label are only for remote write, and there is no --remote-write", "--remote-write URL")
 	}
 	return f.Source.Validate()
 }

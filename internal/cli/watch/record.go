@@ -62,7 +62,7 @@ creates that user; each file begins with its name.
 	f.LiveFlags(c)
 	f.flag(c, "keep the recording in")
 	c.Flags().Var(&f.most, "max-size", "maximum size of the recording, such as 512M or 4G")
-	c.Flags().StringVar(&f.emit, "emit", "", "print a unit that runs it, in the `FORM` "+hint.OneOf(recordForms()))
+	c.Flags().StringVar(&f.emit, "emit", "", "print a unit that runs it, in this `FORM`: "+hint.OneOf(recordForms()))
 	shell.Offer(c, map[string]shell.Words{"emit": recordForms})
 	return c
 }
@@ -100,7 +100,7 @@ func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlag
 
 func emitRecord(s *shell.Shell, form string) error {
 	if form != view.Systemd {
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "want "+hint.OneOf(recordForms()))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "use "+hint.OneOf(recordForms()))
 	}
 	self, err := os.Executable()
 	if err != nil {

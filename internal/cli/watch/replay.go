@@ -67,7 +67,7 @@ one value a minute, so much less can be concluded.
 	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
-	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
+	fl.DurationVar(&f.before, "before", usualBefore, "also judge this long before the moment: a longer time shows more of the verdicts raised earlier")
 	fl.StringVar(&f.against, "against", "", "compare the statements with those before this other `TIME`")
 	sortFlag(c, &f.sort)
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")
@@ -87,13 +87,13 @@ func (f replayFlags) validate() error {
 		return hint.Usage(fmt.Sprintf("--before %s is out of range", f.before), "1m to 24h")
 	}
 	if f.file != "" && f.dir != "" {
-		return hint.Usage("--from-file and --dir name two recordings", "give one of them")
+		return hint.Usage("--from-file and --dir cannot be combined", "give one of them")
 	}
 	if err := sortable(f.sort); err != nil {
 		return err
 	}
 	if f.at == "" && (f.json || f.file != "" || f.against != "") {
-		return hint.Usage("no moment is named", "--at 03:12 names one")
+		return hint.Usage("no moment is given", "--at 03:12 gives one")
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func list(ctx context.Context, s *shell.Shell, r *record.Reader) error {
 		return err
 	}
 	if from.IsZero() {
-		return hint.With(errors.New("nothing is recorded yet"), "a recorder writes each half minute")
+		return hint.With(errors.New("nothing is recorded yet"), "the recorder writes every half minute: try again then")
 	}
 	h := recordview.Holds{From: from, To: to}
 	var damaged []record.Lost

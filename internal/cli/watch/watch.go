@@ -86,21 +86,21 @@ queries a second.
 
 // sortFlag adds the flag for the order of statements.
 func sortFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "sort", string(watch.ByTime), "list the statements by `ORDER` "+hint.OneOf(watch.Orders()))
+	c.Flags().StringVar(to, "sort", string(watch.ByTime), "list the statements by this `ORDER`: "+hint.OneOf(watch.Orders()))
 	shell.Offer(c, map[string]shell.Words{"sort": watch.Orders})
 }
 
 // sortable is a usage error if there is no such order.
 func sortable(by string) error {
 	if !slices.Contains(watch.Orders(), by) {
-		return hint.Usage(fmt.Sprintf("--sort %s is not known", by), "want "+hint.OneOf(watch.Orders()))
+		return hint.Usage(fmt.Sprintf("--sort %s is not known", by), "use "+hint.OneOf(watch.Orders()))
 	}
 	return nil
 }
 
 // powerfulFlag adds the flag with which a person allows to ask for plans even if our user can do more than read.
 func powerfulFlag(c *cobra.Command, to *bool) {
-	c.Flags().BoolVar(to, "plans-as-superuser", false, "ask for plans also as a user who can do more than read: explaining runs functions that others may have written")
+	c.Flags().BoolVar(to, "plans-as-superuser", false, "ask for plans even as a user who can do more than read: explaining runs functions that others may have written")
 }
 
 func (f watchFlags) validate() error {

@@ -147,7 +147,7 @@ func (at *Address) Secure() (*tls.Config, error) {
 	case "verify", "verify-full", "verify-ca", "verify_identity", "verify_ca", "true":
 		return &tls.Config{ServerName: at.Hostname}, nil
 	}
-	return nil, hint.Usage(fmt.Sprintf("TLS %q is not known", at.TLS), "want disabled, required or verify")
+	return nil, hint.Usage(fmt.Sprintf("TLS %q is not known", at.TLS), "use disabled, required or verify")
 }
 
 // Isolation gives a level's full name.
@@ -164,5 +164,5 @@ func Isolation(word string) (string, error) {
 	case "RU", "READUNCOMMITTED":
 		return "read uncommitted", nil
 	}
-	return "", hint.Usage("--isolation "+word+" is not known", "want RC, RR or SER")
+	return "", hint.Usage("--isolation "+word+" is not known", "use RC, RR or SER")
 }

@@ -17,9 +17,9 @@ func (p Probe) Find(ctx context.Context, h host.Reader, seen *stack.Stack, of st
 		switch {
 		case in.name != of.Name:
 		case in.router:
-			return in.Local, in.target, hint.With(fmt.Errorf("%s is a mongos, which keeps no data", of), "take points of its shards, with Percona Backup for MongoDB for all of one moment")
+			return in.Local, in.target, hint.With(fmt.Errorf("%s is a mongos, which keeps no data", of), "take points of its shards; for all of them at one moment, use Percona Backup for MongoDB")
 		case in.target.Address == "":
-			return in.Local, in.target, hint.With(fmt.Errorf("%s listens in a network of its own, and on no socket", of), "run Plumb there, or give a way to it with --dsn")
+			return in.Local, in.target, hint.With(fmt.Errorf("%s listens in a network namespace of its own, and on no socket", of), "run Plumb there, or give its address with --dsn")
 		default:
 			return in.Local, in.target, nil
 		}

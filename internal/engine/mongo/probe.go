@@ -88,7 +88,7 @@ func (in *instance) read(ctx context.Context, h host.Reader, obs *stack.Observat
 	if in.target.Address == "" {
 		setOptions(t, in.options)
 		t.Set("logged_in", stack.Bool(false), "process "+in.Process.Ref.Name)
-		obs.Gap(t.Ref, "it listens in a network of its own, and on no socket", "run plumb there, or give a way to it with --dsn", "*")
+		obs.Gap(t.Ref, "it listens in a network namespace of its own, and on no socket", "run plumb there, or give its address with --dsn", "*")
 		return
 	}
 	in.inForce(ctx, h, obs, t)

@@ -115,7 +115,7 @@ func written(w change.Want) (string, error) {
 // obsolete refuses what the server's release does not have.
 func obsolete(t *stack.Thing, name string) error {
 	if t.Text("flavor") == "ferretdb" {
-		return &change.Refusal{Why: "this is FerretDB, which has no such setting", What: "its storage is PostgreSQL's: set that"}
+		return &change.Refusal{Why: "this is FerretDB, which has no such setting", What: "its storage is PostgreSQL: change the setting there"}
 	}
 	if name == "storage_journal_enabled" && release(t.Text("version")) >= 601 {
 		return &change.Refusal{Why: "the journal is always on since 6.1, and a server with storage.journal.enabled in its file does not start", What: "take the line out of the file"}
@@ -128,11 +128,11 @@ func obsolete(t *stack.Thing, name string) error {
 func (in instance) managed() error {
 	switch {
 	case in.Contained:
-		return &change.Refusal{Why: "the server runs in a container, and its mongod.conf goes with it", What: "change what the container is made from"}
+		return &change.Refusal{Why: "the server runs in a container, and its mongod.conf is lost with it", What: "change what the container is made from"}
 	case in.file == "":
 		return &change.Refusal{Why: "the server was started without --config, so it reads no file", What: "write its options into a mongod.conf and start it with --config"}
 	case !path.IsAbs(in.file):
-		return &change.Refusal{Why: "the server was started with --config " + in.file + ", which depends on the directory it was started in", What: "start it with the whole path"}
+		return &change.Refusal{Why: "the server was started with --config " + in.file + ", which depends on the directory it was started in", What: "start it with the full path"}
 	case path.Base(in.file) == "automation-mongod.conf":
 		return &change.Refusal{Why: "MongoDB's automation agent writes " + in.file, What: "change it in Ops Manager, Cloud Manager or Atlas"}
 	case in.fileErr != nil:
@@ -145,7 +145,7 @@ func (in instance) managed() error {
 // command line alone: anybody can start a server that names another program's.
 func (in instance) vouched(ctx context.Context, h host.Reader) error {
 	if !in.Shared(ctx, h, in.file) {
-		return &change.Refusal{Why: "the server has mounts of its own, and what it reads as " + in.file + " is another file than here", What: "set it by hand where the server reads it"}
+		return &change.Refusal{Why: "the server has mounts of its own, and its " + in.file + " is another file than the one here", What: "set it by hand where the server reads it"}
 	}
 	st, err := h.Stat(in.For(ctx), in.file)
 	own, roots := observe.Whose(in.Process, in.file, st)
@@ -153,7 +153,7 @@ func (in instance) vouched(ctx context.Context, h host.Reader) error {
 		return nil // what is missing is said elsewhere
 	}
 	if !roots {
-		return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d with mode %#o: it is neither the server's own nor root's alone to write", in.file, st.UID, st.Mode.Perm()),
+		return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d with mode %#o: users other than the server's and root can write to it", in.file, st.UID, st.Mode.Perm()),
 			What: "give it to root, or to the server's user"}
 	}
 	for name, o := range in.options {
@@ -162,14 +162,14 @@ func (in instance) vouched(ctx context.Context, h host.Reader) error {
 			return nil
 		}
 	}
-	return &change.Refusal{Why: in.file + " has no section of mongod: only the server's command line calls it its file",
+	return &change.Refusal{Why: in.file + " has no section of mongod: only the server's command line names it as its file",
 		What: "if it is one, write the section storage into it"}
 }
 
 // beaten refuses when something else than the line in the file would count.
 func (in instance) beaten(k knob) error {
 	if _, ok := in.given[k.option]; ok {
-		return &change.Refusal{Why: "the server's command line sets " + k.option + ", which wins over its file", What: "take it out of how the server is started (its unit), and restart it"}
+		return &change.Refusal{Why: "the server's command line sets " + k.option + ", which overrides its file", What: "take it out of how the server is started (its unit), and restart it"}
 	}
 	args := in.Process.List("args")
 	parameter, isParameter := strings.CutPrefix(k.option, "setParameter.")
@@ -183,7 +183,7 @@ func (in instance) beaten(k knob) error {
 		}
 		given, _, _ := strings.Cut(value, "=")
 		if name == "--setParameter" && isParameter && given == parameter || name == "--wiredTigerEngineConfigString" && strings.HasSuffix(k.option, ".cacheSizeGB") && strings.Contains(value, "cache_size") {
-			return &change.Refusal{Why: "the server's command line has " + name + " " + value + ", which wins over its file", What: "take it out of how the server is started (its unit), and restart it"}
+			return &change.Refusal{Why: "the server's command line has " + name + " " + value + ", which overrides its file", What: "take it out of how the server is started (its unit), and restart it"}
 		}
 	}
 	if !strings.HasSuffix(k.option, ".cacheSizeGB") {
@@ -191,7 +191,7 @@ func (in instance) beaten(k knob) error {
 	}
 	const engine = "storage.wiredTiger.engineConfig."
 	if o := in.options[engine+"configString"]; strings.Contains(o.value, "cache_size") {
-		return &change.Refusal{Why: fmt.Sprintf("%s:%d sets cache_size in configString, which wins over cacheSizeGB", in.file, o.from.Line), What: "set it there, or take it out"}
+		return &change.Refusal{Why: fmt.Sprintf("%s:%d sets cache_size in configString, which overrides cacheSizeGB", in.file, o.from.Line), What: "set it there, or take it out"}
 	}
 	if o, ok := in.options[engine+"cacheSizePct"]; ok {
 		return &change.Refusal{Why: fmt.Sprintf("%s:%d sets cacheSizePct, and a server with both does not start", in.file, o.from.Line), What: "take cacheSizePct out first, or change it"}

@@ -31,7 +31,7 @@ func TestKeeperHandsOn(t *testing.T) {
 	const (
 		now   = "--datadir=/var/lib/mysql"
 		ours  = "/etc/mysql/mariadb.conf.d/zz-plumb.cnf"
-		wins  = "wins over every option file"
+		wins  = "overrides every option file"
 		there = "/etc/mysql/mariadb.conf.d/60-data.cnf"
 	)
 	file := func(text string) map[string]string { return tree(map[string]string{there: text}) }
@@ -54,7 +54,7 @@ func TestKeeperHandsOn(t *testing.T) {
 		"two words":                   {standing{args: []string{now}, keeper: safe, disk: tree(nil)}, "datadir", "/srv/the shop", wins},
 		"it is another program":       {standing{args: []string{now}, keeper: "/usr/bin/supervise\x00", disk: tree(nil)}, "datadir", "/srv/shop", wins},
 		"nobody keeps it":             {standing{args: []string{now}, disk: tree(nil)}, "datadir", "/srv/shop", wins},
-		"in a container":              {standing{args: []string{now}, keeper: safe, disk: tree(nil), inside: true}, "datadir", "/srv/shop", "read at start only"},
+		"in a container":              {standing{args: []string{now}, keeper: safe, disk: tree(nil), inside: true}, "datadir", "/srv/shop", "read only at startup"},
 		"a group that it passes over": {standing{version: oracle, args: []string{now}, keeper: safe, disk: file("[mysqld-8.4]\ndatadir=/var/lib/mysql\n")}, "datadir", "/srv/shop", wins},
 		"MySQL":                       {standing{version: oracle, args: []string{now}, keeper: safe, disk: file("[mysqld]\ndatadir=/var/lib/mysql\n")}, "datadir", "/srv/shop", there},
 	} {

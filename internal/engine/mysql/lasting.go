@@ -57,13 +57,13 @@ func (a *alteration) edit() (*change.Edit, error) {
 	case len(start) == 0:
 		return nil, &change.Refusal{Why: "the server was started with --no-defaults: it reads no option file", What: "start it with its option files, or add the option to its command line"}
 	case path.IsAbs(start[0]) && !slices.Contains(usualPaths(), start[0]):
-		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, which is not there", start[0]), What: "make the file first: without it the next start fails"}
+		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, which does not exist", start[0]), What: "create the file first: without it the next start fails"}
 	default:
 		e.File, e.Key = start[0], "mysqld/"+a.name
 		e.Note = "Read by the server when it starts."
 	}
 	if !path.IsAbs(e.File) {
-		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, relative to a directory that is not known", e.File), What: "give its command line the whole path"}
+		return nil, &change.Refusal{Why: fmt.Sprintf("the server was started with the option file %s, relative to a directory that is not known", e.File), What: "give the full path on its command line"}
 	}
 	if err := a.mayEdit(e.File); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (a *alteration) mayEdit(file string) error {
 	}
 	for _, f := range a.in.options.files {
 		if f.path == file && !f.usual && !a.vouched(f) {
-			return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d and holds no options of a server: only the server's command line calls it an option file", file, f.stat.UID),
+			return &change.Refusal{Why: fmt.Sprintf("%s belongs to user %d and contains no options of a server: only the server's command line names it as an option file", file, f.stat.UID),
 				What: "if it is one, write the group [mysqld] into it"}
 		}
 	}
@@ -118,7 +118,7 @@ func (a *alteration) dropIn(dir string) *change.Edit {
 func (a *alteration) beaten() error {
 	for _, set := range arguments(a.in.args, a.knows) {
 		if set.name == a.name && !set.limit && !keeperOf(a.ctx, a.h, a.in, a.knows).handsOn(set, a.to) {
-			return &change.Refusal{Why: fmt.Sprintf("the server was started with --%s on its command line, which wins over every option file", strings.ReplaceAll(a.name, "_", "-")),
+			return &change.Refusal{Why: fmt.Sprintf("the server was started with --%s on its command line, which overrides every option file", strings.ReplaceAll(a.name, "_", "-")),
 				What: "take it out of how the server is started (its unit, mysqld_safe, its container)"}
 		}
 	}
@@ -176,7 +176,7 @@ func (a *alteration) readable(dir string) bool {
 func (a *alteration) heeded(file string) error {
 	st, err := a.h.Stat(a.ctx, file)
 	if err == nil && st.Mode.Perm()&0o002 != 0 {
-		return &change.Refusal{Why: file + " can be written by everybody, so the server ignores it", What: "chmod o-w " + file}
+		return &change.Refusal{Why: file + " is writable by everybody, so the server ignores it", What: "chmod o-w " + file}
 	}
 	return nil
 }

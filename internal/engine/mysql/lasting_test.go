@@ -230,7 +230,7 @@ func TestLastingRefuses(t *testing.T) {
 		t.Errorf("MySQL without its option files: %v", err)
 	}
 	_, err = standing{version: mariadb, row: readOnly, inside: true}.recipe(t, "innodb_read_io_threads", stack.Int(8))
-	if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, "read at start only") || !strings.Contains(r.What, "container") {
+	if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, "read only at startup") || !strings.Contains(r.What, "container") {
 		t.Errorf("in a container: %v", err)
 	}
 }

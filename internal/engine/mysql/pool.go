@@ -101,7 +101,7 @@ func (a *alteration) guard(p pool) (*change.Guard, error) {
 		return nil, fmt.Errorf("read how much memory is free: %w", err)
 	}
 	if grows := p.to - p.now; known && available < grows+leastLeft {
-		return nil, &change.Refusal{Why: fmt.Sprintf("it would grow by %s, and only %s of memory are available, of which %s must be left", units.Bytes(grows), units.Bytes(available), units.Bytes(leastLeft)),
+		return nil, &change.Refusal{Why: fmt.Sprintf("it would grow by %s, but only %s of memory are available, of which %s must stay free", units.Bytes(grows), units.Bytes(available), units.Bytes(leastLeft)),
 			What: "choose a smaller size, or give other caches less first"}
 	}
 	return &change.Guard{MemAvailable: leastLeft, SwapIn: true}, nil

@@ -88,7 +88,7 @@ func (a *alteration) recipe() (change.Recipe, error) {
 		return r, err
 	}
 	if len(acts) == 0 && a.v.static {
-		return r, &change.Refusal{Why: a.name + " is read at start only, and nothing that the next start reads can be changed from here", What: strings.Join(a.notes, "; ")}
+		return r, &change.Refusal{Why: a.name + " is read only at startup, and no file that the next start reads can be changed from here", What: strings.Join(a.notes, "; ")}
 	}
 	r.Lasts, r.Acts = lasts, append(r.Acts, acts...)
 	r.Notes, r.Needs = a.notes, a.needs

@@ -257,7 +257,7 @@ func TestRefusals(t *testing.T) {
 		{"not in this server", "innodb_redo_log_capacity", stack.Int(1 << 30), nil, "has no variable innodb_redo_log_capacity"},
 		{"on the command line", "sync_binlog", stack.Int(1), []string{"mariadbd", "--defaults-file=" + l.conf, "--sync-binlog=0"}, "started with --sync-binlog on its command line"},
 		{"no option files", "sync_binlog", stack.Int(1), []string{"mariadbd", "--no-defaults"}, "started with --no-defaults"},
-		{"more than there is", "innodb_buffer_pool_size", stack.Int(1 << 50), nil, "must be left"},
+		{"more than there is", "innodb_buffer_pool_size", stack.Int(1 << 50), nil, "must stay free"},
 	} {
 		s := l.observe()
 		if c.args != nil {

@@ -157,7 +157,7 @@ func TestPoolSteps(t *testing.T) {
 		{"up to the largest", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(2048 * mib)}, 1152 * mib, 8, "1207959552", false, ""},
 		{"beyond the largest", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(128 * mib)}, 1152 * mib, 0, "", true, ""},
 		{"smaller", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(2048 * mib)}, 64 * mib, 1, "67108864", false, ""},
-		{"more than there is", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(1 << 43)}, 8192 * mib, 0, "", false, "must be left"},
+		{"more than there is", mariadb, map[string]stack.Value{"innodb_buffer_pool_size_max": stack.Int(1 << 43)}, 8192 * mib, 0, "", false, "must stay free"},
 	} {
 		c.facts["innodb_buffer_pool_size"] = stack.Int(128 * mib)
 		r, err := standing{version: c.version, row: row, disk: disk, facts: c.facts}.recipe(t, "innodb_buffer_pool_size", stack.Int(c.to))

@@ -66,13 +66,13 @@ func (a *alteration) readVariable() error {
 	case a.want.Fact.Knob.Effect == catalog.Recreate:
 		return &change.Refusal{Why: a.name + " is fixed when the server is initialised", What: "make a new data directory and move the data"}
 	case a.name == "wsrep_provider_options":
-		return &change.Refusal{Why: "wsrep_provider_options holds many options of Galera's in one text, of which each is set alone", What: "set it by hand"}
+		return &change.Refusal{Why: "wsrep_provider_options contains many options of Galera in one text, and each has to be set separately", What: "set it by hand"}
 	}
 	if a.in.flavor == flavorMariaDB {
 		return a.readMariaDB()
 	}
 	if slices.Contains(mysqlTells(), a.name) {
-		return &change.Refusal{Why: a.name + " only tells what the server found or was set by other means: it cannot be set"}
+		return &change.Refusal{Why: a.name + " only reports what the server detected, or what was set in another way: it cannot be set"}
 	}
 	row, err := a.row(a.question())
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *alteration) readMariaDB() error {
 		return &change.Refusal{Why: a.name + " exists for single sessions only"}
 	}
 	if a.v.noOption = host.Cell(row, 8) == nil; a.v.noOption && a.v.static {
-		return &change.Refusal{Why: a.name + " only tells what the server found or was set by other means: it cannot be set"}
+		return &change.Refusal{Why: a.name + " only reports what the server detected, or what was set in another way: it cannot be set"}
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (a *alteration) readValue() error {
 	}
 	switch {
 	case strings.ContainsFunc(a.to, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return &change.Refusal{Why: fmt.Sprintf("%q holds a character that no setting has", a.to)}
+		return &change.Refusal{Why: fmt.Sprintf("%q contains a character that no setting can have", a.to)}
 	case len(a.v.words) > 0 && (a.v.kind == "ENUM" || a.v.kind == "BOOLEAN"):
 		i := slices.IndexFunc(a.v.words, func(w string) bool { return strings.EqualFold(w, a.to) })
 		if i < 0 {
@@ -178,7 +178,7 @@ func (a *alteration) readSet() error {
 		}
 	}
 	if a.to != "" && len(out) != len(given) {
-		return &change.Refusal{Why: fmt.Sprintf("%s holds a word that is not one of %s's: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
+		return &change.Refusal{Why: fmt.Sprintf("%s contains a word that is not a value of %s: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
 	}
 	a.to = strings.Join(out, ",")
 	return nil
@@ -193,7 +193,7 @@ func (a *alteration) readNumber() error {
 	least, hasLeast := new(big.Rat).SetString(a.v.least)
 	most, hasMost := new(big.Rat).SetString(a.v.most)
 	if hasLeast && n.Cmp(least) < 0 || hasMost && n.Cmp(most) > 0 {
-		return &change.Refusal{Why: fmt.Sprintf("%s is outside of what the server takes for %s: %s to %s", a.to, a.name, a.v.least, a.v.most)}
+		return &change.Refusal{Why: fmt.Sprintf("%s is outside the range that the server accepts for %s: %s to %s", a.to, a.name, a.v.least, a.v.most)}
 	}
 	if block, err := strconv.ParseInt(a.v.block, 10, 64); err == nil && block > 1 && n.IsInt() && a.name != "innodb_buffer_pool_size" {
 		if whole := n.Num().Int64() / block * block; whole != n.Num().Int64() {

@@ -29,7 +29,7 @@ func (a *alteration) editRecipe() (change.Recipe, error) {
 		return change.Recipe{}, &change.Refusal{Why: off + ", and the server's files are on another machine", What: "run plumb on the server's host"}
 	}
 	if a.server.configFile == "" {
-		return change.Recipe{}, &change.Refusal{Why: off + ", and role " + a.server.role + " may not know where the configuration file is", What: "GRANT pg_read_all_settings to it"}
+		return change.Recipe{}, &change.Refusal{Why: off + ", and role " + a.server.role + " may not see where the configuration file is", What: "GRANT pg_read_all_settings to it"}
 	}
 	place, err := placeFor(a.ctx, a.h, a.in.root, a.server.configFile, a.name)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *alteration) vouched(p place) error {
 	if target, _ := whose(at); own && target {
 		return nil
 	}
-	return &change.Refusal{Why: fmt.Sprintf("%s does not belong to the user that the server runs as: only the server says that it is its own", at), What: "set it there by hand"}
+	return &change.Refusal{Why: fmt.Sprintf("%s does not belong to the user that the server runs as: only the server claims it as its own", at), What: "set it there by hand"}
 }
 
 // place is where an assignment must stand to be the last one.
@@ -100,7 +100,7 @@ func placeFor(ctx context.Context, h host.Reader, root, main, name string) (plac
 		return place{}, &change.Refusal{Why: f.cut, What: "set it by hand"}
 	}
 	if len(f.bad) > 0 {
-		return place{}, &change.Refusal{Why: "the server would take nothing of its files, because of " + strings.Join(f.bad[:min(len(f.bad), 3)], "; "), What: "correct the file first"}
+		return place{}, &change.Refusal{Why: "the server would ignore its files, because of " + strings.Join(f.bad[:min(len(f.bad), 3)], "; "), What: "correct the file first"}
 	}
 	winner, assigned := last(f.lines)[name]
 	dir, line := includeDir(ctx, h, root, main)

@@ -82,7 +82,7 @@ func imageConfig(ctx context.Context, h host.Reader, port string) (string, error
 	case len(suits) == 1:
 		return suits[0], nil
 	case len(found) == 0:
-		return "", &change.Refusal{Why: "the image has no postgresql.conf in /etc/postgresql/*/* nor in /var/lib/pgsql", What: "make its cluster first (pg_createcluster, initdb)"}
+		return "", &change.Refusal{Why: "the image has no postgresql.conf in /etc/postgresql/*/* nor in /var/lib/pgsql", What: "create its cluster first (pg_createcluster, initdb)"}
 	}
 	return "", &change.Refusal{Why: fmt.Sprintf("the image has several clusters, and %d of them on port %s: %s", len(suits), port, strings.Join(found, ", ")), What: "name it by its port"}
 }

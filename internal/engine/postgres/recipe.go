@@ -71,7 +71,7 @@ func (a *alteration) onlyUnread() error {
 	if !ok || auto.value != a.to.text || a.waits() || a.inForce() || a.overridden() {
 		return nil
 	}
-	return &change.Refusal{Why: "postgresql.auto.conf holds this value already, and the server has not read it", What: reload + " makes it read its files; plumb check shows what else that changes"}
+	return &change.Refusal{Why: "postgresql.auto.conf already has this value, but the server has not read it", What: reload + " makes it read its files; plumb check shows what else that changes"}
 }
 
 // waits tells whether the setting needs a restart.

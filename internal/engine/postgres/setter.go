@@ -117,9 +117,9 @@ func (a *alteration) possible() error {
 	case ofSession(a.name), slices.Contains([]string{"config_file", "data_directory", "allow_alter_system", "is_superuser", "session_authorization", "seed"}, a.name):
 		return &change.Refusal{Why: a.name + " cannot be set with ALTER SYSTEM", What: "set it on the server's command line or in postgresql.conf"}
 	case slices.Contains([]string{"primary_conninfo", "ssl_passphrase_command"}, a.name):
-		return &change.Refusal{Why: a.name + " can hold a password, which Plumb does not handle", What: "set it with psql"}
+		return &change.Refusal{Why: a.name + " can contain a password, which Plumb does not handle", What: "set it with psql"}
 	case a.row.source == "command line", a.row.source == "environment variable":
-		return &change.Refusal{Why: fmt.Sprintf("the server was started with %s on its %s, which wins over every file", a.name, strings.Replace(a.row.source, " variable", "", 1)),
+		return &change.Refusal{Why: fmt.Sprintf("the server was started with %s on its %s, which overrides every file", a.name, strings.Replace(a.row.source, " variable", "", 1)),
 			What: "take it out of how the server is started (its unit, its container, pg_ctl -o), and restart it"}
 	}
 	return a.managed()

@@ -107,7 +107,7 @@ func TestRecipeRefuses(t *testing.T) {
 		{"broken file", standing{row: workMem, files: []string{"/srv/pg/postgresql.conf\t830\tshared_bufers\t1GB\tf\tunrecognized configuration parameter"}}, "work_mem", stack.Int(1 << 20),
 			"postgresql.conf:830: shared_bufers unrecognized"},
 		{"not read yet", standing{row: workMem, files: []string{"/srv/pg/postgresql.auto.conf\t3\twork_mem\t1MB\tt\t\\N"}}, "work_mem", stack.Int(1 << 20), "has not read it"},
-		{"secret", standing{row: "primary_conninfo\t\t\tsighup\tstring\tdefault\t\\N\t\\N\t\\N"}, "primary_conninfo", stack.Text("host=a"), "can hold a password"},
+		{"secret", standing{row: "primary_conninfo\t\t\tsighup\tstring\tdefault\t\\N\t\\N\t\\N"}, "primary_conninfo", stack.Text("host=a"), "can contain a password"},
 		{"two lines", standing{row: "cluster_name\t\t\tpostmaster\tstring\tdefault\t\\N\t\\N\t\\N"}, "cluster_name", stack.Text("a\nb"), "more than one line"},
 		{"empty list", standing{row: "shared_preload_libraries\tx\t\tpostmaster\tstring\tdefault\t\\N\t\\N\t\\N"}, "shared_preload_libraries", stack.Text(""), "written wrongly by ALTER SYSTEM"},
 		{"session's", standing{row: "transaction_isolation\tread committed\t\tuser\tenum\toverride\t\\N\t\\N\tserializable"}, "transaction_isolation", stack.Text("serializable"), "cannot be set with ALTER SYSTEM"},

@@ -41,7 +41,7 @@ func (a *alteration) readServer() error {
 		return err
 	}
 	if len(rows) != 1 {
-		return &change.Refusal{Why: "the server does not say who we are"}
+		return &change.Refusal{Why: "the server does not report the current user"}
 	}
 	at := func(i int) string { return host.Text(rows[0], i) }
 	version, _ := strconv.Atoi(at(3))
@@ -89,7 +89,7 @@ func (a *alteration) readFiles() error {
 	}
 	all, bad := readFileRows(rows)
 	if len(bad) > 0 {
-		return &change.Refusal{Why: "the server would take nothing of a reload, because of " + strings.Join(bad[:min(len(bad), 3)], "; "), What: "correct the file first"}
+		return &change.Refusal{Why: "the server would ignore a reload, because of " + strings.Join(bad[:min(len(bad), 3)], "; "), What: "correct the file first"}
 	}
 	for _, l := range all {
 		if l.name == a.name {
@@ -97,7 +97,7 @@ func (a *alteration) readFiles() error {
 		}
 	}
 	if auto, ok := a.persisted(); ok && strings.Contains(auto.value, "***") {
-		return &change.Refusal{Why: "its value holds a secret, which Plumb does not handle", What: "set it with psql"}
+		return &change.Refusal{Why: "its value contains a secret, which Plumb does not handle", What: "set it with psql"}
 	}
 	return a.readRoles()
 }

@@ -87,9 +87,9 @@ func wantedText(v stack.Value) (wanted, error) {
 	case !ok:
 		return wanted{text: v.String()}, nil
 	case strings.ContainsAny(word, "\n\r\x00"):
-		return wanted{}, &change.Refusal{Why: "the value has more than one line, which ALTER SYSTEM does not take"}
+		return wanted{}, &change.Refusal{Why: "the value has more than one line, which ALTER SYSTEM does not accept"}
 	case strings.Contains(word, "***"):
-		return wanted{}, &change.Refusal{Why: "the value holds a secret, which Plumb does not handle", What: "set it with psql"}
+		return wanted{}, &change.Refusal{Why: "the value contains a secret, which Plumb does not handle", What: "set it with psql"}
 	}
 	return wanted{text: word}, nil
 }

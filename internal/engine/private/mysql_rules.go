@@ -35,7 +35,7 @@ func mysqlName(name string) string {
 // mysqlMore refuses paths, and what cannot be read back.
 func mysqlMore(name, key, value string) error {
 	if experiment.NamesPath(value) {
-		return hint.With(fmt.Errorf("the setting %s names a path, %s, which could lie outside the lab's directory", name, value), "leave it out; files lie in the data directory")
+		return hint.With(fmt.Errorf("the setting %s contains a path, %s, which could be outside the lab's directory", name, value), "leave it out; files are in the data directory")
 	}
 	if rest, ok := strings.CutPrefix(key, "skip_"); ok && !skips(key) {
 		return hint.With(fmt.Errorf("the setting %s cannot be read back from the server under this name", name), "write "+rest+": \"OFF\"")

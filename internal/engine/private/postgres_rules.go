@@ -31,9 +31,9 @@ func postgresName(name string) string { return strings.ToLower(strings.TrimSpace
 func postgresMore(name, key, value string) error {
 	switch {
 	case libraries(key) && strings.Contains(value, "/"):
-		return hint.With(fmt.Errorf("the setting %s names a path, and libraries are taken from the server's own directory alone", name), "name the library without a path")
+		return hint.With(fmt.Errorf("the setting %s contains a path, but libraries are loaded only from the server's own directory", name), "name the library without a path")
 	case key == "data_checksums" || key == "wal_segment_size":
-		return hint.With(fmt.Errorf("the setting %s counts when the data is made", name), "put it under create")
+		return hint.With(fmt.Errorf("the setting %s is used only when the data directory is created", name), "put it under create")
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func postgresCreate(name, value string) error {
 			return fmt.Errorf("create: %s is %q, which is not the name of one", name, value)
 		}
 	default:
-		return hint.With(fmt.Errorf("create: initdb is not told of %s", name), "create knows data_checksums, wal_segment_size, encoding and locale; others are settings")
+		return hint.With(fmt.Errorf("create: %s is not an option for initdb", name), "create accepts data_checksums, wal_segment_size, encoding and locale; others are settings")
 	}
 	return nil
 }

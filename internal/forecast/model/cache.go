@@ -68,8 +68,8 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 	slices.SortFunc(points, func(a, b CachePoint) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	points = slices.CompactFunc(points, func(a, b CachePoint) bool { return a.Bytes == b.Bytes })
 	if len(points) < leastSizes {
-		return no(fmt.Sprintf("measure the same load at %d sizes at least, the largest near the size of the data", leastSizes),
-			"the cache was measured at %s, and a curve needs %d", units.Count(len(points), "different size"), leastSizes)
+		return no(fmt.Sprintf("measure the same load with at least %d sizes, the largest near the size of the data", leastSizes),
+			"the cache was measured at %s, but a curve needs %d", units.Count(len(points), "different size"), leastSizes)
 	}
 	for i, p := range points[1:] {
 		if before := points[i]; c.Data > 0 && before.Bytes >= c.Data && p.Rate > before.Rate*(1+leastRise+p.Error+before.Error) {
@@ -88,8 +88,8 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 		if c.Data > 0 && largest.Bytes >= c.Data {
 			return points, nil
 		}
-		return no("measure once what the load does without misses: with a cache as large as its data, or with data that fits. Give both with --data and --ceiling",
-			"%s is more than the largest cache that was measured, %s, and what the load does without misses is not known", units.Size(at), units.Size(largest.Bytes))
+		return no("measure the rate without misses once: with a cache as large as the data, or with data that fits. Give both with --data and --ceiling",
+			"%s is more than the largest cache that was measured, %s, and the rate without misses is not known", units.Size(at), units.Size(largest.Bytes))
 	}
 	if c.Ceiling*(1+max(largest.Error, leastError)) < largest.Rate {
 		return no("measure both again", "without misses it would be %s a second, and with a cache of %s it was %s", units.PerSecond(c.Ceiling), units.Size(largest.Bytes), units.PerSecond(largest.Rate))
@@ -129,7 +129,7 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 		}
 	}
 	if len(points) < 6 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d sizes support a curve and do not prove it", len(points)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d sizes support a curve, but do not prove it", len(points)))
 	}
 	return r
 }
@@ -138,6 +138,6 @@ func cacheAssumptions() []string {
 	return []string{
 		"the load reads the same data in the same proportions as when it was measured",
 		"the data does not grow",
-		"memory that the cache gets is taken from nothing that the load needs, such as the page cache",
+		"the memory for the cache is not taken from something that the load needs, such as the page cache",
 	}
 }

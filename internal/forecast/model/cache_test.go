@@ -166,7 +166,7 @@ func TestCacheRefuses(t *testing.T) {
 		{curve(5, 10, 20, 20), 10, "at 3 different sizes", "at 4 sizes"},
 		{wrong, 10, "is not a measurement", "measure it again"},
 		{curve(5, 10, 20, 40), 4, "less than the smallest", "that small"},
-		{curve(5, 10, 20, 40), 41, "what the load does without misses is not known", "--ceiling"},
+		{curve(5, 10, 20, 40), 41, "the rate without misses is not known", "--ceiling"},
 		{less, 41, "without misses it would be 300 a second", "both again"},
 		{ceiling, 81, "more than twice the largest", "a cache of 40"},
 	} {

@@ -31,7 +31,7 @@ func (d Device) Predict(n int) Result {
 		return refused("ask for one thread or more", "%d threads ask for nothing", n)
 	}
 	if len(points) < leastDevice {
-		return refused("measure the same load at 1 thread and at 4, better at 1, 4, 16 and 64", "it was measured at %s of threads, and a curve needs %d", units.Count(len(points), "different number"), leastDevice)
+		return refused("measure the same load at 1 thread and at 4, better at 1, 4, 16 and 64", "it was measured at %s of threads, but a curve needs %d", units.Count(len(points), "different number"), leastDevice)
 	}
 	capacity, err := stats.FitCapacity(points)
 	if err != nil {
@@ -45,7 +45,7 @@ func chosen(c *stats.Capacity, points []stats.Point, n int) Result {
 	most := points[len(points)-1].Threads
 	if c.Model == stats.UniversalScalability && n > most {
 		return refused(fmt.Sprintf("measure it at %d threads", n),
-			"the curve that fits, of software that contends, holds nowhere but where it was measured: up to %d threads", most)
+			"the curve that fits, of software with contention, is valid only where it was measured: up to %d threads", most)
 	}
 	e := c.Predict(n)
 	e.Low, e.High = min(e.Low, e.Value/(1+c.Cross)), max(e.High, e.Value*(1+c.Cross))
@@ -67,7 +67,7 @@ func occupancy(points []stats.Point, n int) Result {
 	value, m := channelsOf(a, b, n)
 	if math.IsInf(m, 1) && n > b.Threads {
 		return refused(fmt.Sprintf("measure it at %d threads or more", min(n, 4*b.Threads)),
-			"from %d to %d threads the rate rose as much as the threads did, so nothing is known of where it ends", a.Threads, b.Threads)
+			"from %d to %d threads the rate rose as much as the threads did, so its limit is not known", a.Threads, b.Threads)
 	}
 	e := stats.Exactly(value)
 	e.N = len(points)
@@ -84,7 +84,7 @@ func occupancy(points []stats.Point, n int) Result {
 		e.Low, e.High = min(e.Low, value*math.Exp(-off)), max(e.High, value*math.Exp(off))
 	}
 	r := deviceResult(points, n, stats.RandomOccupancy, e)
-	r.Warnings = []string{fmt.Sprintf("%d numbers of threads give no choice between curves", len(points))}
+	r.Warnings = []string{fmt.Sprintf("%d numbers of threads are too few to choose between curves", len(points))}
 	return r
 }
 
@@ -138,7 +138,7 @@ func deviceResult(points []stats.Point, n int, model string, e stats.Estimate) R
 			{Name: "rate", Unit: PerSecond, Estimate: e},
 			response(n, e, "requests in flight divided by their rate (Little's law)"),
 		},
-		Assumptions: []string{"the same kind and size of requests", "nobody else uses the device", "no limit of a control group or a cloud volume lies above what was measured"},
+		Assumptions: []string{"the same kind and size of requests", "nobody else uses the device", "no limit of a control group or a cloud volume applies beyond what was measured"},
 		Rivals: []Rival{
 			{Name: model, Value: e.Value, Error: math.NaN(), Weight: 1},
 			{Name: "proportional to the threads", Value: proportional, Error: math.NaN()},

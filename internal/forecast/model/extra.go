@@ -55,7 +55,7 @@ func (x Extra) Predict(without float64) Result {
 	r.Model = ways[best].name
 	e := within(r.Rivals[best].Value, max(2*r.Rivals[best].Error, atLeast(extraError, len(x))))
 	if !(e.Value > 0 && e.Low <= without) {
-		return refused("measure both again: something else differed", "with it the load was faster than without, so what was measured is not a cost")
+		return refused("measure both again: something else differed", "with it the load was faster than without, so it is not a cost")
 	}
 	e.N = len(x)
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.4g a second without it", without)}}

@@ -41,7 +41,7 @@ func (c LimitCurve) Predict(iops float64) Result {
 		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %s, and two tell how much the load asks of one", units.Count(len(points), "volume"))
 	}
 	if c.Clients < 1 {
-		return refused("give it: --clients 16", "how many clients ask at the same time is not known, and the queue at the volume is theirs")
+		return refused("give it: --clients 16", "the number of concurrent clients is not known, and the queue at the volume depends on it")
 	}
 	for _, p := range points {
 		if !(p.IOPS > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
@@ -61,7 +61,7 @@ func (c LimitCurve) Predict(iops float64) Result {
 	}
 	if iops > high.IOPS && !flat(points) {
 		return refused(fmt.Sprintf("measure it on a volume of %s IOPS, or on one so fast that a faster one makes no difference", units.PerSecond(iops)),
-			"%s IOPS are more than the fastest volume that was measured, %s, and there the load still waited for the volume: what it does without waiting is not known",
+			"%s IOPS are more than the fastest volume that was measured, %s, and there the load still waited for the volume: the rate without waiting is not known",
 			units.PerSecond(iops), units.PerSecond(high.IOPS))
 	}
 	return c.answer(points, iops)
@@ -106,7 +106,7 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 		response(c.Clients, e, "clients divided by their rate (Little's law)"),
 	}
 	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
-		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and they do not show what more IOPS would do"}
+		r.Warnings = []string{"the volumes made hardly any difference: the load waits for something else, so they do not show what more IOPS would gain"}
 	}
 	return r
 }

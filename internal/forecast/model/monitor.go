@@ -43,20 +43,20 @@ const (
 // Predict forecasts what a monitoring server needs.
 func (m Monitoring) Predict() Result {
 	if !(m.Hosts >= 1) {
-		return refused("give their number: --hosts 100", "how many hosts are watched is not known")
+		return refused("give their number: --hosts 100", "the number of hosts is not known")
 	}
 	if !(m.Interval > 0) {
-		return refused("give it: --interval 15s", "how often they are asked is not known")
+		return refused("give it: --interval 15s", "the scrape interval is not known")
 	}
 	r := Result{Model: "hosts × series ÷ interval", Assumptions: []string{
 		"what a host exports does not change: the number of series depends on versions, tables and concurrency, and differs tenfold and more",
 		"few series end: those of a container that is gone, or a statement that is no longer run, stay in memory for up to three hours, so --series counts all of that time",
-		"queries and alerts take no more than those had on which the rules rest",
+		"queries and alerts take no more than in the published figures",
 	}}
 	each := m.Series
 	if each.Value == 0 {
 		each = between(usualSeries, fewSeries, manySeries)
-		r.Warnings = append(r.Warnings, "the series of a host were not measured: count the lines of what its exporters answer, and give --series")
+		r.Warnings = append(r.Warnings, "the number of series per host was not measured: count the lines that its exporters return, and give --series")
 	}
 	series := each.Times(m.Hosts)
 	samples := series.Times(1 / m.Interval)

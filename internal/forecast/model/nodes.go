@@ -24,22 +24,22 @@ func (s Nodes) Predict(n int) Result {
 	case n < 1 || s.Clients < 1 || !(s.Data > 0) || !(s.Cache > 0) || !(s.One > 0):
 		return refused("measure one node with its cache far smaller than its data", "the rate of one node, its clients, its data or its cache is not known")
 	case !(s.Ceiling > 0):
-		return refused("measure once with all the data in memory: with less data, or on a node with more memory", "what the load does without misses is not known, and more nodes tend to that")
+		return refused("measure once with all the data in memory: with less data, or on a node with more memory", "the rate without misses is not known, and more nodes approach it")
 	case s.Cache >= s.Data:
-		return refused("measure one node with less memory", "one node holds all the data, so it does not show what a miss costs")
+		return refused("measure one node with less memory", "one node has all the data in its cache, so it does not show what a miss costs")
 	case s.Ceiling <= s.One:
 		return refused("measure both again", "one node does %.4g a second, and without misses it would be %.4g: no more", s.One, s.Ceiling)
 	}
 	m := s.model(s.Popularity)
 	r := Result{Model: "closed network of disks, misses by Che", Assumptions: []string{
 		"each transaction goes to one node, and each node gets as many",
-		"the clients, and what they think between transactions, stay as they are",
+		"the clients, and their think times, stay the same",
 		"what the load does without misses is a limit of the clients and of what is between them and the nodes: it does not rise with their number",
 	}}
 	value := m.rate(n)
 	low, high := value, value
 	if !s.Known {
-		r.Assumptions = append(r.Assumptions, "the reads are spread over the data as was guessed; a trace of them (plumb forecast cache --trace) would tell")
+		r.Assumptions = append(r.Assumptions, "how the reads are spread over the data is a guess; a trace of them (plumb forecast cache --trace) would show it")
 	}
 	for _, p := range s.doubtful() {
 		v := s.model(p).rate(n)
@@ -51,7 +51,7 @@ func (s Nodes) Predict(n int) Result {
 		response(s.Clients, e, "clients divided by their rate (Little's law), with what they think between transactions")}
 	linear := min(s.One*float64(n), s.Ceiling)
 	r.Rivals = []Rival{{Name: "closed network", Value: value, Weight: 1, Error: math.NaN()}, {Name: "proportional to the nodes", Value: linear, Error: math.NaN()}}
-	r.Warnings = []string{"the rivals were not compared on this load: two points are all that is known of it"}
+	r.Warnings = []string{"the methods could not be compared on this load: there are only two points"}
 	return r
 }
 

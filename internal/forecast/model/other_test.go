@@ -104,9 +104,9 @@ func TestWearCovers(t *testing.T) {
 func TestWearRefuses(t *testing.T) {
 	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
 	for want, all := range map[string][]Worn{
-		"takes two readings": {at(0, 3)},
-		"less than 14":       {at(0, 3), at(10, 9)},
-		"0.0 days":           {at(0, 9), at(30, 3)}, // of the drive that is there now
+		"at least two readings": {at(0, 3)},
+		"less than 14":          {at(0, 3), at(10, 9)},
+		"0.0 days":              {at(0, 9), at(30, 3)}, // of the drive that is there now
 		"it only falls, from 100 to 97 %: that is what is left": {at(0, 100), at(30, 99), at(50, 99), at(60, 97)},
 		"is not a reading":                         {at(0, 9), at(30, math.NaN())},
 		"at that pace it lasts at least until 203": {at(0, 5), at(60, 6)},
@@ -140,7 +140,7 @@ func TestWearOfANewDrive(t *testing.T) {
 func TestWearOfAnOlderDrive(t *testing.T) {
 	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
 	says := func(all ...Worn) bool {
-		return strings.Contains(strings.Join(Wear("sda", all).Warnings, ""), "if it is another drive since, give its readings alone")
+		return strings.Contains(strings.Join(Wear("sda", all).Warnings, ""), "if the drive was replaced, give only the new one's readings")
 	}
 	if !says(at(0, 0), at(100, 1), at(200, 2), at(210, 60), at(300, 61)) {
 		t.Error("58 % within ten days are not doubted")

@@ -60,7 +60,7 @@ func (t *Table) read(r *csv.Reader) error {
 			}
 			continue
 		case len(t.rows) == mostTableRows:
-			return hint.With(fmt.Errorf("read %s: it has more than %d rows", t.name, mostTableRows), "a row for each level that was measured is enough, or one a day for each drive")
+			return hint.With(fmt.Errorf("read %s: it has more than %d rows", t.name, mostTableRows), "one row for each measured level is enough, or one a day for each drive")
 		}
 		line, _ := r.FieldPos(0)
 		t.rows, t.lines = append(t.rows, row), append(t.lines, line)

@@ -157,7 +157,7 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	case sampled < leastReads || t.seen < leastReads:
 		return refused(fmt.Sprintf("trace until there are %d reads and most blocks were read twice", leastReads), "%.0f reads are too few", t.seen)
 	case bytes > 2*t.Blocks()*block:
-		return refused("trace for longer, so that more of the data is read", "%s are more than twice what was read, %s", units.Size(bytes), units.Size(t.Blocks()*block))
+		return refused("trace for longer, so that more of the data is read", "%s are more than twice the size that was read, %s", units.Size(bytes), units.Size(t.Blocks()*block))
 	}
 	missed := t.miss(bytes / block)
 	// Of few reads the next as many differ by chance: that is more than the error of the sample then.
@@ -167,13 +167,13 @@ func (t *Trace) Predict(bytes, block float64) Result {
 		How: fmt.Sprintf("of %.0f reads of %s, %.0f looked at", t.seen, units.Size(t.Blocks()*block), sampled)}}}
 	r.Assumptions = []string{
 		"the trace is what reaches this cache: behind another cache it shows only that one's misses, and nothing about making that one larger",
-		"the cache drops what was used least recently, or nearly so",
+		"the cache evicts what was used least recently, or nearly so",
 		"the load continues as it was traced",
 	}
 	even := max(0, 1-bytes/(t.Blocks()*block))
 	r.Rivals = []Rival{{Name: "reuse distances", Value: missed, Error: math.NaN(), Weight: 1}, {Name: "even reads", Value: even, Error: math.NaN()}}
 	if cold := t.cold / max(sampled, 1); cold > 0.3 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%.0f %% of the reads were the first of their block, which every cache misses: the trace is short for what it reads", 100*cold))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%.0f %% of the reads were the first of their block, which every cache misses: the trace is short for the amount of data", 100*cold))
 	}
 	return r
 }

@@ -96,16 +96,16 @@ func attachable(clouds []Cloud, instance string) []Cloud {
 // offered makes the result of options.
 func offered(options []Option, l Load) Result {
 	r := Result{Model: "limits and prices as the providers publish them", Assumptions: []string{
-		"the volume bears nothing but this load",
+		"the volume carries only this load",
 		"prices are list prices, without commitment, snapshots and taxes",
 	}}
 	if l.Steady > 0 {
-		r.Assumptions = append(r.Assumptions, "a volume whose provider promises less than the wanted part of the time does not do, whatever its mean: at the peak the steadier one wins")
+		r.Assumptions = append(r.Assumptions, "a volume whose provider promises less than the requested part of the time is not considered, whatever its mean: at the peak the steadier one wins")
 	} else {
 		r.Assumptions = append(r.Assumptions, "what a provider promises is enough; --steady 0.999 asks for more")
 	}
 	if len(l.Series) > 0 {
-		r.Assumptions = append(r.Assumptions, "the peak is what the recorded load does not pass in 99 % of the time; the ranges are from that of 95 % to that of all of it")
+		r.Assumptions = append(r.Assumptions, "the peak is the value that the recorded load does not exceed for 99 % of the time; the ranges are from that for 95 % to the maximum")
 	}
 	r.Warnings = append(r.Warnings, l.Doubts...)
 	switch {
@@ -135,7 +135,7 @@ func offered(options []Option, l Load) Result {
 		if l.Steady > 0 {
 			measure += "; or a lower --steady"
 		}
-		r.Refusal = refused(measure, "no volume with a known price bears it").Refusal
+		r.Refusal = refused(measure, "no volume with a known price can carry it").Refusal
 	}
 	return r
 }
@@ -145,7 +145,7 @@ func (v Volume) option(c Cloud, l Load, now time.Time) Option {
 	o := Option{Name: c.Provider + " " + v.Name}
 	if l.Steady > 0 {
 		if v.OfTime == 0 {
-			o.Why = "its provider's promise of how steady it is was not read"
+			o.Why = "what its provider promises about its steadiness is not known"
 			return o
 		}
 		if v.OfTime < l.Steady {
@@ -167,14 +167,14 @@ func (v Volume) option(c Cloud, l Load, now time.Time) Option {
 		if price := v.month(l, side, &other); other.Why == "" {
 			o.Month = between(value, min(o.Month.Low, price), max(o.Month.High, price))
 		} else {
-			o.Doubts = append(o.Doubts, fmt.Sprintf("%s does not bear the load's upper end: %s", o.Name, other.Why))
+			o.Doubts = append(o.Doubts, fmt.Sprintf("%s does not carry the upper end of the load: %s", o.Name, other.Why))
 		}
 	}
 	switch {
 	case v.Price.Date.IsZero():
 		o.Doubts = append(o.Doubts, fmt.Sprintf("the date of the prices of %s %s is not known (%s)", c.Provider, v.Name, v.Price.Source))
 	case now.Sub(v.Price.Date) > oldPrice:
-		o.Doubts = append(o.Doubts, fmt.Sprintf("the prices of %s %s are of %s, more than 12 months ago", c.Provider, v.Name, v.Price.Date.Format(time.DateOnly)))
+		o.Doubts = append(o.Doubts, fmt.Sprintf("the prices of %s %s are from %s, more than 12 months ago", c.Provider, v.Name, v.Price.Date.Format(time.DateOnly)))
 	}
 	return o
 }
@@ -193,7 +193,7 @@ func (c Cloud) instanceLimits(l Load) string {
 			continue
 		}
 		if i.IOPS < l.IOPS.Value || i.MiBps < l.MiBps.Value {
-			return fmt.Sprintf("%s lets through %s IOPS and %s, whatever the volume does", i.Name, units.PerSecond(i.IOPS), flow(i.MiBps))
+			return fmt.Sprintf("%s is limited to %s IOPS and %s, whatever the volume can do", i.Name, units.PerSecond(i.IOPS), flow(i.MiBps))
 		}
 		return ""
 	}
@@ -273,11 +273,11 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 	}
 	switch {
 	case v.GiBMost > 0 && *gib > v.GiBMost:
-		o.Why = fmt.Sprintf("it has at most %s, and %s are needed", units.Size(v.GiBMost*gibibyte), units.Size(math.Ceil(*gib)*gibibyte))
+		o.Why = fmt.Sprintf("it has at most %s, but %s are needed", units.Size(v.GiBMost*gibibyte), units.Size(math.Ceil(*gib)*gibibyte))
 	case v.IOPS.Most > 0 && max(need.iops, b.iops) > v.IOPS.Most:
-		o.Why = fmt.Sprintf("at most %s IOPS, and %s are needed", units.PerSecond(v.IOPS.Most), units.PerSecond(max(need.iops, b.iops)))
+		o.Why = fmt.Sprintf("at most %s IOPS, but %s are needed", units.PerSecond(v.IOPS.Most), units.PerSecond(max(need.iops, b.iops)))
 	case v.MiBps.Most > 0 && need.mibps > v.MiBps.Most:
-		o.Why = fmt.Sprintf("at most %s, and %s are needed", flow(v.MiBps.Most), flow(need.mibps))
+		o.Why = fmt.Sprintf("at most %s, but %s are needed", flow(v.MiBps.Most), flow(need.mibps))
 	}
 	*gib = math.Ceil(*gib)
 	return b, o.Why == ""
@@ -313,7 +313,7 @@ func (v Volume) carries(gib float64, l Load, iops float64, o *Option) bool {
 	if len(l.Series) > 0 {
 		spent := b.Over(l.Series)
 		if spent.Empty < 0 {
-			o.Note = fmt.Sprintf("its credits bear the recorded load if they are full when it begins: %.0f %% are left at the least", 100*spent.Least/b.Size)
+			o.Note = fmt.Sprintf("its credits last for the recorded load if they are full at the beginning: at least %.0f %% are left", 100*spent.Least/b.Size)
 			return true
 		}
 		lasts, when = spent.Empty.Seconds(), "from the beginning of the recorded load"
@@ -351,7 +351,7 @@ func (v Volume) tier(l Load, iops, mibps float64, o *Option) float64 {
 			continue
 		}
 		if t.Month == nil {
-			o.Why = fmt.Sprintf("%s would do, and its price is not known", t.Name)
+			o.Why = fmt.Sprintf("%s would do, but its price is not known", t.Name)
 			return 0
 		}
 		o.GiB, o.IOPS, o.MiBps = t.GiB, t.IOPS, t.MiBps
@@ -365,7 +365,7 @@ func (v Volume) tier(l Load, iops, mibps float64, o *Option) float64 {
 // noTier says what of a load no size bears; what is not known of it is not named.
 func (v Volume) noTier(l Load, iops, mibps float64) string {
 	if most := v.Tiers[len(v.Tiers)-1].GiB; most < l.GiB {
-		return fmt.Sprintf("it has at most %s, and %s are needed", units.Size(most*gibibyte), units.Size(l.GiB*gibibyte))
+		return fmt.Sprintf("it has at most %s, but %s are needed", units.Size(most*gibibyte), units.Size(l.GiB*gibibyte))
 	}
 	var asked []string
 	if iops > 0 {
@@ -388,7 +388,7 @@ func (v Volume) cost(gib float64, b bought, o *Option) float64 {
 		extraMiBps = max(0, b.mibps-v.MiBps.Included)
 	}
 	if p.GiB == nil || extraIOPS > 0 && (p.IOPS == nil || p.IOPSTo > 0 && b.iops > p.IOPSTo) || extraMiBps > 0 && p.MiBps == nil {
-		o.Why = fmt.Sprintf("%s, %s IOPS and %s would do, and the price is not known", units.Size(gib*gibibyte), units.PerSecond(b.iops), flow(b.mibps))
+		o.Why = fmt.Sprintf("%s, %s IOPS and %s would do, but the price is not known", units.Size(gib*gibibyte), units.PerSecond(b.iops), flow(b.mibps))
 		return 0
 	}
 	sum := gib * *p.GiB

@@ -125,7 +125,7 @@ func TestCredits(t *testing.T) {
 	}
 	l.Lasts, l.Series = 0, []Spell{{2000, 1000 * time.Second}, {0, 6200 * time.Second}}
 	if got := size(); got != 10 {
-		t.Errorf("its credits bear the recorded load, and it costs %.2f", got)
+		t.Errorf("its credits last for the recorded load, and it costs %.2f", got)
 	}
 	// As many samples of a minute are sixty times as long.
 	l.Series = slices.Repeat([]Spell{{2000, time.Minute}}, 1000)
@@ -147,7 +147,7 @@ func TestWhenCreditsEnd(t *testing.T) {
 		t.Errorf("an hour: %s", got)
 	}
 	l.Lasts, l.Series = 0, []Spell{{100, time.Minute}, {1800, 3000 * time.Second}} // of 5.4 million 4.5 are spent
-	if got := how(l); !strings.Contains(got, "if they are full when it begins: 17 % are left at the least") {
+	if got := how(l); !strings.Contains(got, "if they are full at the beginning: at least 17 % are left") {
 		t.Errorf("a load that they bear: %s", got)
 	}
 	l.Series = []Spell{{100, time.Minute}, {1800, 9000 * time.Second}} // used up after 60 + 3,600 s

@@ -42,7 +42,7 @@ func Wear(name string, readings []Worn) Result {
 			"%s: it fell %d times and rose again, so these are readings of several drives, or not of wear", name, n)
 	}
 	if countsDown(all) {
-		return refused("give what is used: 100 less each value", "%s: it only falls, from %g to %g %%: that is what is left, and not what is used", name, all[0].Percent, all[len(all)-1].Percent)
+		return refused("give what is used: 100 less each value", "%s: it only falls, from %g to %g %%: that is what is left, not what is used", name, all[0].Percent, all[len(all)-1].Percent)
 	}
 	all, replaced := sinceFall(name, all)
 	worn := wearOf(name, all)
@@ -64,14 +64,14 @@ func wearOf(name string, all []Worn) Result {
 	ends := func(rate float64) float64 { return float64(last.At.Unix()) + (usedUp-last.Percent)/rate*day24 }
 	if rose < leastWear {
 		return refused("record it until it has risen by 2 %",
-			"%s: the wear rose by %g %% in %.0f days, and a whole number hides as much; at that pace it lasts %s", name, rose, days, atLeastUntil(last, ends((rose+1)/days)))
+			"%s: the wear rose by %g %% in %.0f days, which is within the rounding to whole per cents; at that pace it lasts %s", name, rose, days, atLeastUntil(last, ends((rose+1)/days)))
 	}
 	rate := rose / days
 	half := max(1/days, doubtOfPace(all, rose))
 	e := stats.Estimate{Value: ends(rate), Low: ends(rate + half), High: ends(max(rate-half, rate/10)), N: len(all)}
 	whole := Result{Model: "wear a day", Assumptions: []string{
-		"as much is written as until now, in the same manner",
-		"the drive counts its endurance as its maker rates it; many work on beyond, and nothing is promised then",
+		"writing continues at the same rate and in the same way",
+		"the endurance is what the manufacturer rates; many drives work beyond it, but nothing is promised then",
 	}}
 	whole.Values = []Value{{Name: "used_up", Unit: Date, Estimate: e, How: fmt.Sprintf("%g %% used, %.3g %% a month over %.0f days", last.Percent, rate*365.25/12, days)}}
 	if recent, ok := lately(all); ok {
@@ -101,7 +101,7 @@ func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
 	slices.SortFunc(all, func(a, b Worn) int { return a.At.Compare(b.At) })
 	all = slices.CompactFunc(all, func(a, b Worn) bool { return a.At.Equal(b.At) })
 	if len(all) < 2 {
-		return no("record its health for a month (plumb watch record), or give --csv", "%s: it takes two readings to tell how fast it wears, and there is %d", name, len(all))
+		return no("record its health for a month (plumb watch record), or give --csv", "%s: at least two readings are needed to see how fast it wears, but there is %d", name, len(all))
 	}
 	for _, w := range all {
 		if !(w.Percent >= 0 && w.Percent <= 255) {
@@ -134,7 +134,7 @@ func leaps(name string, all []Worn) []string {
 		rose := w.Percent - before.Percent
 		rest, days := last.Percent-first.Percent-rose, daysBetween(first, last)-daysBetween(before, w)
 		if rose >= leastLeap && days > 0 && rose*days > leapsBy*max(rest, 1)*daysBetween(before, w) {
-			return []string{fmt.Sprintf("%s: the wear rose from %g to %g %% between %s and %s, far faster than in the rest of the time: if it is another drive since, give its readings alone",
+			return []string{fmt.Sprintf("%s: the wear rose from %g to %g %% between %s and %s, far faster than in the rest of the time: if the drive was replaced, give only the new one's readings",
 				name, before.Percent, w.Percent, before.At.Format(time.DateOnly), w.At.Format(time.DateOnly))}
 		}
 	}

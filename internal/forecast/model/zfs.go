@@ -59,7 +59,7 @@ func levelBlocks(bytes, record, indirect float64) (levels []float64) {
 // Predict forecasts what the data needs of memory and devices.
 func (z ZFS) Predict() Result {
 	if !(z.Data > 0) {
-		return refused("give its size before compression: zfs get logicalused, or --data", "it is not known how much data there is")
+		return refused("give its size before compression: zfs get logicalused, or --data", "the size of the data is not known")
 	}
 	if !(z.Record > 0) {
 		return refused("give it with --recordsize, or read the host on which the dataset is", "the recordsize is not known")
@@ -72,7 +72,7 @@ func (z ZFS) Predict() Result {
 	}
 	tree := inner * indirect
 	r := Result{Model: "block pointers by the recordsize", Assumptions: []string{
-		"the files are large and written whole: many small ones need a dnode each besides",
+		"the files are large: many small ones would also need a dnode each",
 		fmt.Sprintf("an indirect block has %s and a pointer 128 bytes", units.Size(indirect)),
 	}}
 	arc := stats.Estimate{Value: tree * (1 + overhead), Low: tree * packed, High: tree * (1 + overhead)}
@@ -101,10 +101,10 @@ func (z ZFS) stored(r *Result) {
 	e, how := z.compressed()
 	r.add("stored", Bytes, e, "%s", how)
 	if z.RatioRecord != z.Record {
-		r.Assumptions = append(r.Assumptions, "records of another size are packed as well: smaller ones are packed worse")
+		r.Assumptions = append(r.Assumptions, "records of another size compress as well: smaller ones compress less")
 	}
 	if z.Raidz.Disks == 0 {
-		r.Assumptions = append(r.Assumptions, "nothing is counted of what raidz adds: parity, and padding of small records")
+		r.Assumptions = append(r.Assumptions, "what raidz adds (parity, and padding of small records) is not included")
 	}
 	if z.Raidz.Parity > 0 {
 		n := z.Data / z.Record
@@ -188,7 +188,7 @@ func (z ZFS) headersFit(r *Result) {
 	if i < 0 || z.ARC <= 0 || r.Values[i].Value <= l2Most*z.ARC {
 		return
 	}
-	r.Warnings = append(r.Warnings, fmt.Sprintf("of the L2ARC only about %s are filled: its headers would take %s, and since OpenZFS 2.0 they may take 33 %% of the ARC (l2arc_meta_percent), %s of %s; before that they left as much less for data",
+	r.Warnings = append(r.Warnings, fmt.Sprintf("of the L2ARC only about %s are filled: its headers would take %s, and since OpenZFS 2.0 they may take 33 %% of the ARC (l2arc_meta_percent), %s of %s; before that they left that much less for data",
 		units.Measured(z.L2ARC*l2Most*z.ARC/r.Values[i].Value), units.Measured(r.Values[i].Value), units.Measured(l2Most*z.ARC), units.Size(z.ARC)))
 }
 
@@ -202,7 +202,7 @@ func (z ZFS) page(r *Result) {
 	write := read
 	how := "a changed page rewrites its record"
 	if z.Record > z.Page {
-		how += ", and reads it first when it is not in the ARC"
+		how += ", and reads it first if it is not in the ARC"
 	}
 	r.add("write_amplification", Count, between(write, 1, write), "%s; less where neighbours change in the same transaction group", how)
 }

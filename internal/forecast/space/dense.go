@@ -45,7 +45,7 @@ func dense(s forecast.Series) (since forecast.Series, each int, all rhythm, said
 		each = min(each, since.Every())
 	}
 	if from > 0 {
-		said = []string{fmt.Sprintf("nothing before %s counts: of the time until then too little is known", since.Days[0].Date.Format(time.DateOnly))}
+		said = []string{fmt.Sprintf("nothing before %s counts: too little is known about that time", since.Days[0].Date.Format(time.DateOnly))}
 	}
 	return since, each, all, said
 }

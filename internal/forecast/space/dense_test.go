@@ -37,7 +37,7 @@ func TestReadSeldom(t *testing.T) {
 				t.Errorf("each %d days: %d days ahead nothing will be read", each, ahead)
 			}
 		}
-		if said := strings.Join(res.Assumptions, "\n"); !strings.Contains(said, fmt.Sprintf("it was read each %d days", each)) || strings.Contains(said, "nothing is known but their sum") {
+		if said := strings.Join(res.Assumptions, "\n"); !strings.Contains(said, fmt.Sprintf("it was read about every %d days", each)) || strings.Contains(said, "nothing is known but their sum") {
 			t.Errorf("each %d days: %s", each, said)
 		}
 	}
@@ -95,7 +95,7 @@ func TestDailyAfterWeekly(t *testing.T) {
 	half := whole
 	half.Days = slices.DeleteFunc(slices.Clone(whole.Days), func(d forecast.Day) bool { return d.Date.Day()%2 == 0 })
 	if _, each, _, _ := dense(half); each != 1 {
-		t.Errorf("of every other day it is said that it was read each %d days", each)
+		t.Errorf("of every other day it is said that it was read about every %d days", each)
 	}
 }
 

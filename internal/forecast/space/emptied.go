@@ -12,7 +12,7 @@ import (
 // is gone. Then it grows as data does, and the levels that it had while it was emptied say nothing of it.
 
 // stillEmptied looks whether what is bounded leaves again as before. What does not is no longer bounded, and what was before
-// something of it was removed for the last time is the past of another thing.
+// something was removed from it for the last time is the past of another thing.
 func stillEmptied(s forecast.Series, ask Ask) Ask {
 	if !ask.Bounded {
 		return ask
@@ -23,9 +23,9 @@ func stillEmptied(s forecast.Series, ask Ask) Ask {
 		return ask
 	}
 	ask.Bounded = false
-	ask.Read = append(slices.Clone(ask.Read), fmt.Sprintf("nothing of it was removed in the last %s: it is taken to grow on", units.Count(apart(s.Days[from], s.Last()), "day")))
+	ask.Read = append(slices.Clone(ask.Read), fmt.Sprintf("nothing was removed from it in the last %s: it is assumed to keep growing", units.Count(apart(s.Days[from], s.Last()), "day")))
 	if from > 0 {
-		ask.Changes = append(slices.Clone(ask.Changes), Change{At: s.Days[from].Date, What: "something of it was removed for the last time"})
+		ask.Changes = append(slices.Clone(ask.Changes), Change{At: s.Days[from].Date, What: "something was removed from it for the last time"})
 	}
 	return ask
 }

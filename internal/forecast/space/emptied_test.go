@@ -47,7 +47,7 @@ func TestLogsThatNobodyRemoves(t *testing.T) {
 			t.Errorf("%s: full %v, want ten days later", name, f)
 		}
 		said := strings.Join(res.Assumptions, "\n")
-		if !strings.Contains(said, "nothing of it was removed in the last ") || strings.Contains(said, "it is emptied as it was") {
+		if !strings.Contains(said, "nothing was removed from it in the last ") || strings.Contains(said, "it continues to be emptied as before") {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
@@ -62,7 +62,7 @@ func TestLogsThatWereRemovedUntilLately(t *testing.T) {
 		return 1e9 * float64(d-59)
 	})
 	r := Of(s, Ask{Days: 30, Bounded: true}).Refusal
-	if r == nil || r.Why != "something of it was removed for the last time on 2025-03-02, and what was before that is the past of another thing" || !strings.Contains(r.Measure, "in 5 days") {
+	if r == nil || r.Why != "something was removed from it for the last time on 2025-03-02, and what was before that does not count" || !strings.Contains(r.Measure, "in 5 days") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -85,7 +85,7 @@ func TestLogsThatAreRemoved(t *testing.T) {
 		}),
 	} {
 		if !still(s) {
-			t.Errorf("%s: it is taken to grow on", name)
+			t.Errorf("%s: it is assumed to keep growing", name)
 		}
 	}
 	wrong := 0

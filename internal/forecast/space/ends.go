@@ -70,11 +70,11 @@ func (f Futures) toNothing(from forecast.Day, each int) forecast.Refusal {
 	for days < len(f.Courses[0]) && levels(f.After(days+1), from.Value).Median() > 0 {
 		days++
 	}
-	measure := "record on until it no longer falls"
+	measure := "keep recording until it no longer falls"
 	if days >= each {
 		measure = fmt.Sprintf("ask for %s or less, or %s", units.Count(days, "day"), measure)
 	}
-	return forecast.Refusal{Why: fmt.Sprintf("it falls, and would be gone by %s: where it stops is not known", from.Date.AddDate(0, 0, days+1).Format(time.DateOnly)), Measure: measure}
+	return forecast.Refusal{Why: fmt.Sprintf("it shrinks, and would reach zero by %s: where it stops is not known", from.Date.AddDate(0, 0, days+1).Format(time.DateOnly)), Measure: measure}
 }
 
 // fallsToNothing says that a range ends where nothing is left; "" where it does not.
@@ -82,5 +82,5 @@ func fallsToNothing(from forecast.Day, q forecast.Quantiles, bounded bool) strin
 	if q[0] > 0 || from.Value == 0 || bounded {
 		return ""
 	}
-	return "in some futures nothing is left: its past does not show how much stays in any case"
+	return "in some futures nothing is left: its past does not show how much always stays"
 }

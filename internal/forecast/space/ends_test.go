@@ -13,7 +13,7 @@ import (
 func TestWhatFallsToNothing(t *testing.T) {
 	s := grown(400, func(int) float64 { return -249e6 }) // 400 MB are left of 100 GB
 	res := Of(s, Ask{Days: 30, Limit: &Limit{Bytes: 1e12}})
-	if res.Refusal == nil || len(res.Points) > 0 || res.Full != nil || !strings.Contains(res.Refusal.Why, "would be gone by "+s.Last().Date.AddDate(0, 0, 2).Format(time.DateOnly)) ||
+	if res.Refusal == nil || len(res.Points) > 0 || res.Full != nil || !strings.Contains(res.Refusal.Why, "would reach zero by "+s.Last().Date.AddDate(0, 0, 2).Format(time.DateOnly)) ||
 		!strings.HasPrefix(res.Refusal.Measure, "ask for 1 day or less") {
 		t.Fatalf("%+v", res.Refusal)
 	}
@@ -24,7 +24,7 @@ func TestWhatFallsToNothing(t *testing.T) {
 	for i := 0; i < len(s.Days); i += 7 {
 		weekly.Days = append(weekly.Days, s.Days[i])
 	}
-	if res := Of(weekly, Ask{Days: 28}); res.Refusal == nil || res.Refusal.Measure != "record on until it no longer falls" {
+	if res := Of(weekly, Ask{Days: 28}); res.Refusal == nil || res.Refusal.Measure != "keep recording until it no longer falls" {
 		t.Errorf("less than a week before it is gone, of what is read each week: %+v", res.Refusal)
 	}
 	if res := Of(grown(60, func(int) float64 { return 0 }), Ask{Days: 30}); res.Refusal != nil {

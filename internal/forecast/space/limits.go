@@ -16,7 +16,7 @@ const (
 // refuse says what of the past cannot carry the forecast; nil: it can.
 func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *forecast.Refusal {
 	if len(s.Days) == 0 && change == nil {
-		return &forecast.Refusal{Why: "nothing of it is recorded", Measure: "plumb watch record records it; a forecast takes 14 days"}
+		return &forecast.Refusal{Why: "there are no recordings of it", Measure: "plumb watch record records it; a forecast needs 14 days"}
 	}
 	span := 0
 	if len(s.Days) > 0 {
@@ -24,17 +24,17 @@ func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *
 	}
 	switch {
 	case change != nil && span < leastDays:
-		return &forecast.Refusal{Why: fmt.Sprintf("%s on %s, and what was before that is the past of another thing", change.What, change.At.Format("2006-01-02")),
-			Measure: fmt.Sprintf("record on: in %s there are the %d days since then that it takes", units.Count(leastDays-span, "day"), leastDays)}
+		return &forecast.Refusal{Why: fmt.Sprintf("%s on %s, and what was before that does not count", change.What, change.At.Format("2006-01-02")),
+			Measure: fmt.Sprintf("keep recording: in %s there are the %d days since then that it needs", units.Count(leastDays-span, "day"), leastDays)}
 	case span < leastDays:
-		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and one week may not have been a usual one", units.Count(span, "day")),
-			Measure: fmt.Sprintf("record for %s more: it takes %d", units.Count(leastDays-span, "day"), leastDays)}
+		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a single week may have been unusual", units.Count(span, "day")),
+			Measure: fmt.Sprintf("record for %s more: it needs %d", units.Count(leastDays-span, "day"), leastDays)}
 	case each == 0 && read.each() > 0:
-		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first one, and a forecast takes %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
-			Measure: fmt.Sprintf("record it %s more as until now, or each day", units.Count(leastDays-len(s.Days)+1, "time"))}
+		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first time, but a forecast needs %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
+			Measure: fmt.Sprintf("record it %s more as before, or every day", units.Count(leastDays-len(s.Days)+1, "time"))}
 	case each == 0:
 		return &forecast.Refusal{Why: fmt.Sprintf("of %s only %d are known; %s", units.Count(span, "day"), len(s.Days)-1, longestGap(s)),
-			Measure: fmt.Sprintf("record it each day, or regularly: after the first day %d must be known, each %d days one in the mean, and none more than %d days after the one before", leastDays, mostEvery, mostGap)}
+			Measure: fmt.Sprintf("record it every day, or regularly: after the first day, %d must be known, on average one every %d days, and none more than %d days after the one before", leastDays, mostEvery, mostGap)}
 	case ask.Days < each:
 		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are fewer than the %d from one reading to the next, and what happens between them is not known", units.Count(ask.Days, "day"), each),
 			Measure: fmt.Sprintf("ask for %d days or more, or record it each day", each)}
@@ -60,7 +60,7 @@ func longestGap(s forecast.Series) string {
 func assume(r Result, each int, change *Change, bounded bool) []string {
 	list := []string{fmt.Sprintf("what is added continues as in the last %s: in stretches like those", units.Count(r.History, "day"))}
 	if bounded {
-		list = []string{"it is emptied as it was: what is written leaves again after as long as until now"}
+		list = []string{"it continues to be emptied as before: what is written is removed after the same time"}
 	}
 	if r.Slope != nil {
 		list = append(list, fmt.Sprintf("the slope has been as it is since %s; whether that lasts is not known, so earlier times count too", r.Slope.Format("2006-01-02")))
@@ -70,7 +70,7 @@ func assume(r Result, each int, change *Change, bounded bool) []string {
 	}
 	switch {
 	case each > 1:
-		list = append(list, fmt.Sprintf("it was read each %d days or so: between two readings it is taken to have grown evenly, and what fills it for a day or two is not seen", each))
+		list = append(list, fmt.Sprintf("it was read about every %d days: it is assumed to have grown evenly between two readings, and a peak of a day or two is not visible", each))
 	case r.Unknown > 0:
 		list = append(list, fmt.Sprintf("of %s within that nothing is known but their sum", units.Count(r.Unknown, "day")))
 	}

@@ -160,9 +160,9 @@ func sinceLast(s forecast.Series, changes []Change) (forecast.Series, *Change) {
 func noWidth(s forecast.Series, q forecast.Quantiles) string {
 	switch first := s.Days[0].Value; {
 	case !slices.ContainsFunc(s.Days, func(d forecast.Day) bool { return d.Value != first }):
-		return "it was the same on all of these days: they do not show how it may change, and the ranges have no width"
+		return "it was the same on all of these days: they do not show how it can change, so the ranges have no width"
 	case q[4]-q[0] < 1: // byte
-		return "its past suggests only one course: it does not show how else it may change, and the ranges have no width"
+		return "its past suggests only one course: it does not show how else it could change, so the ranges have no width"
 	}
 	return ""
 }

@@ -95,13 +95,13 @@ func TestRefusals(t *testing.T) {
 		ask          Ask
 		why, measure string
 	}{
-		"nothing":                 {forecast.Series{}, Ask{Days: 1}, "nothing of it", "record"},
+		"nothing":                 {forecast.Series{}, Ask{Days: 1}, "no recordings of it", "record"},
 		"13 days":                 {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
 		"more than 3 times":       {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
-		"once a month":            {monthly, Ask{Days: 90}, "of 900 days only 30 are known; the longest gap is from 2025-01-01 to 2025-01-31", "14 must be known, each 10 days one in the mean, and none more than 21 days after"},
-		"13 weeks":                {readEach(grown(91, noisy(5)), 7), Ask{Days: 90}, "it was read 13 times in 91 days after the first one, and a forecast takes 14", "record it 1 time more as until now"},
+		"once a month":            {monthly, Ask{Days: 90}, "of 900 days only 30 are known; the longest gap is from 2025-01-01 to 2025-01-31", "14 must be known, on average one every 10 days, and none more than 21 days after"},
+		"13 weeks":                {readEach(grown(91, noisy(5)), 7), Ask{Days: 90}, "it was read 13 times in 91 days after the first time, but a forecast needs 14", "record it 1 time more as until now"},
 		"within a week":           {weekly, Ask{Days: 6}, "6 days ahead are fewer than the 7 from one reading to the next", "ask for 7 days or more"},
-		"a date of the year 2099": {outlier, Ask{Days: 10}, "the longest gap is from 2025-03-02 to 2099-01-01", "each day, or regularly"},
+		"a date of the year 2099": {outlier, Ask{Days: 10}, "the longest gap is from 2025-03-02 to 2099-01-01", "every day, or regularly"},
 		"a change in it":          {changed, Ask{Days: 10, Changes: []Change{{changed.Days[95].Date, "version 1 became 2"}}}, "version 1 became 2 on 2025-04-06", "in 9 days"},
 	} {
 		res := Of(c.s, c.ask)
@@ -189,7 +189,7 @@ func TestWhatBoundedRestsOnIsTold(t *testing.T) {
 	}
 	said := strings.Join(Of(s, Ask{Days: 30, Bounded: true, Limit: &Limit{Bytes: 1e12, Why: "if nothing else there grows"},
 		Changes: []Change{{At: first.AddDate(0, 0, 30), What: "version 1 became 2"}}}).Assumptions, "\n")
-	for _, want := range []string{"it is emptied as it was", "nothing else there grows", "version 1 became 2", "of 1 day within"} {
+	for _, want := range []string{"it continues to be emptied as before", "nothing else there grows", "version 1 became 2", "of 1 day within"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it is not said: %s, in\n%s", want, said)
 		}
@@ -242,7 +242,7 @@ func TestAnOldGapHidesNothingSince(t *testing.T) {
 	if res.Refusal != nil || res.History != 140 || res.Unknown != 0 {
 		t.Fatalf("%+v; %d days of history, %d unknown", res.Refusal, res.History, res.Unknown)
 	}
-	if want := "nothing before 2027-01-31 counts: of the time until then too little is known"; !slices.Contains(res.Assumptions, want) {
+	if want := "nothing before 2027-01-31 counts: too little is known about that time"; !slices.Contains(res.Assumptions, want) {
 		t.Errorf("it is not said: %s, in %q", want, res.Assumptions)
 	}
 	s = grown(300, noisy(13)) // half a year, a gap, and as much

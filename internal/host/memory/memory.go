@@ -49,7 +49,7 @@ func Short(ctx context.Context, h host.Reader, least int64, swapping bool, swapp
 	case err != nil:
 		return "", fmt.Errorf("watch the memory: %w", err)
 	case available < least:
-		return fmt.Sprintf("only %s of memory are available, and %s must be left", units.Bytes(available), units.Bytes(least)), nil
+		return fmt.Sprintf("only %s of memory are available, but %s must stay free", units.Bytes(available), units.Bytes(least)), nil
 	case swapping && now > swapped:
 		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
 	}

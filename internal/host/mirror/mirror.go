@@ -30,7 +30,7 @@ type Mirror struct {
 }
 
 // ErrChanged tells that a file of the source was written to.
-var ErrChanged = errors.New("it was written to while it was copied")
+var ErrChanged = errors.New("it was written to while it was being copied")
 
 // racy is how long before a pass a file must have been left alone to be trusted not to have
 // been written to in the same tick of the clock in which it was copied.

@@ -22,7 +22,7 @@ func listener(conn net.Conn) (trust.Process, error) {
 	if err != nil {
 		return trust.Process{}, err
 	}
-	p := trust.Process{PID: int(cred.Pid), Apart: "no number here: it runs in a container, or outside of ours"}
+	p := trust.Process{PID: int(cred.Pid), Apart: "it has no PID here: it runs in a container, or outside of ours"}
 	if cred.Pid > 0 {
 		p = processOf(int(cred.Pid)) // it may have ended, and systemd may have begun to listen for it: the user stays
 	}

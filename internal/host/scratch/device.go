@@ -70,7 +70,7 @@ func Fits(dir string, bytes int64) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return fmt.Errorf("%s has %s left, and %s are wanted: %w", dir, units.Bytes(free(&st)), units.Bytes(bytes), ErrFull)
+	return fmt.Errorf("%s has %s left, but %s are needed: %w", dir, units.Bytes(free(&st)), units.Bytes(bytes), ErrFull)
 }
 
 func free(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }

@@ -38,7 +38,7 @@ func (f *File) CheckDirect(size int64) error {
 		return err
 	}
 	if a.Told && size%a.Offset != 0 {
-		return fmt.Errorf("requests of %d bytes on %s: direct I/O here wants multiples of %d bytes", size, f.path, a.Offset)
+		return fmt.Errorf("requests of %d bytes on %s: direct I/O here needs multiples of %d bytes", size, f.path, a.Offset)
 	}
 	if a.Told {
 		return nil

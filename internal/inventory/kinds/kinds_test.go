@@ -219,7 +219,7 @@ func TestPool(t *testing.T) {
 			}
 		})
 	}
-	// Without ZFS there is no pool; one that nobody can be asked about is not known to be gone.
+	// Without ZFS there is no pool; one that cannot ask about is not known to be gone.
 	none := newFake(hosttest.Map{Errors: map[string]error{"run zpool list -H -o name": host.ErrNoCommand}})
 	if _, err := takenAway(t, none, false, inventory.Thing{Kind: inventory.Pool, Name: "db1"}); err != nil {
 		t.Errorf("without zpool: %v", err)

@@ -103,7 +103,7 @@ func (r *reader) readVariants(n *strictyaml.Node, list, what string, path *stric
 			v.changes = []change{{path.Value, path, c}}
 		}
 		if seen[v.name] && v.name != "" {
-			r.doc.Errorf(c, "%s named %q is there already", what, v.name)
+			r.doc.Errorf(c, "%s named %q already exists", what, v.name)
 		}
 		seen[v.name] = true
 		all = append(all, v)
@@ -157,7 +157,7 @@ func (r *reader) readAxes() []axis {
 			r.doc.Errorf(levels, "an axis needs levels")
 		}
 		if slices.ContainsFunc(all, func(b axis) bool { return b.name == a.name }) {
-			r.doc.Errorf(n, "an axis named %q is there already", a.name)
+			r.doc.Errorf(n, "an axis named %q already exists", a.name)
 		}
 		all = append(all, a)
 	})

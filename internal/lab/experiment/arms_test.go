@@ -79,7 +79,7 @@ func TestABBATakesArmsThatSwitch(t *testing.T) {
 }
 
 func TestParseTakesOneDocument(t *testing.T) {
-	if _, err := Parse("x.yaml", []byte(small+"---\n"+small)); err == nil || err.Error() != "x.yaml:10:1: a second document begins here: one file is one experiment" {
+	if _, err := Parse("x.yaml", []byte(small+"---\n"+small)); err == nil || err.Error() != "x.yaml:10:1: a second document begins here: a file contains one experiment" {
 		t.Error(err)
 	}
 	parsed(t, "---\n"+small+"...\n")

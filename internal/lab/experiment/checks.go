@@ -113,7 +113,7 @@ func (c *checker) checkVdevs() {
 
 func (c *checker) checkDataset() {
 	if c.setup.Volume.Profile != "" {
-		c.errorf("volume.profile", "a dataset lies on devices that others use, so it cannot be limited: volume.kind loop or zpool can")
+		c.errorf("volume.profile", "a dataset is on devices that others use, so it cannot be limited: volume.kind loop or zpool can")
 	}
 	switch parent := c.setup.Volume.Parent; {
 	case parent == "":
@@ -148,22 +148,22 @@ func (c *checker) checkServer() {
 	for name := range sorted(s.Settings) {
 		path := "server.settings." + name
 		if decided(name) {
-			c.errorf(path, "%s is decided by the lab: the server is a private one", name)
+			c.errorf(path, "%s is set by the lab: the server is a private one", name)
 		}
 		if atCreation(name) {
-			c.errorf(path, "%s counts when the data is made: put it under server.create", name)
+			c.errorf(path, "%s is used when the data is created: put it under server.create", name)
 		}
 		if _, both := s.Create[name]; both {
-			c.errorf(path, "%s is under server.create already", name)
+			c.errorf(path, "%s is already under server.create", name)
 		}
 	}
 	for name := range sorted(s.Create) {
 		if decided(name) {
-			c.errorf("server.create."+name, "%s is decided by the lab: the server is a private one", name)
+			c.errorf("server.create."+name, "%s is set by the lab: the server is a private one", name)
 		}
 	}
 	if s.UsedLogs && !product.Of(KindOf(s.Engine)).SparseLogs {
-		c.errorf("server.used_logs", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it makes it")
+		c.errorf("server.used_logs", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it creates it")
 	}
 	c.twice("server.settings", s.Settings)
 	c.twice("server.create", s.Create)

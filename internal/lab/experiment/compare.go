@@ -16,7 +16,7 @@ func (r *reader) pairs() {
 	switch {
 	case r.compare != nil && strictyaml.IsList(r.compare):
 		if r.baseline != nil {
-			r.doc.Errorf(r.baseline, "baseline has no meaning where compare spells the pairs out")
+			r.doc.Errorf(r.baseline, "baseline has no effect if compare lists the pairs")
 		}
 		r.items(r.compare, "compare", mostPairs, r.pair)
 	case r.compare != nil:
@@ -38,9 +38,9 @@ func (r *reader) pair(n *strictyaml.Node) {
 	switch {
 	case !one || !two:
 	case p.Arm == p.Baseline:
-		r.doc.Errorf(n, "an arm is not compared with itself; two equal arms under two names can be")
+		r.doc.Errorf(n, "an arm cannot be compared with itself; two equal arms with different names can")
 	case slices.Contains(r.x.Pairs, p):
-		r.doc.Errorf(n, "this comparison is there already")
+		r.doc.Errorf(n, "this comparison already exists")
 	default:
 		r.x.Pairs = append(r.x.Pairs, p)
 	}
@@ -145,7 +145,7 @@ func (r *reader) readPublished() {
 		s.Object(n, "a published number", strictyaml.Fields{
 			"arm": func(n *strictyaml.Node) {
 				if p.Arm = s.Text(n, "arm"); r.known(n, p.Arm) && slices.ContainsFunc(r.x.Published, func(q Published) bool { return q.Arm == p.Arm }) {
-					s.Errorf(n, "the arm %q has a published number already", p.Arm)
+					s.Errorf(n, "the arm %q already has a published number", p.Arm)
 				}
 			},
 			"value": func(n *strictyaml.Node) { p.Value = r.real(n, "value", 0, 1e15) },
@@ -175,7 +175,7 @@ func (r *reader) readChecks() {
 			return
 		}
 		if slices.Contains(r.x.Checks, name) {
-			s.Errorf(n, "%s is there twice", name)
+			s.Errorf(n, "%s is listed twice", name)
 			return
 		}
 		r.x.Checks = append(r.x.Checks, name)

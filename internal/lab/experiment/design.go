@@ -48,15 +48,15 @@ func (r *reader) interleaved() {
 func NoTurns(u Setup) string {
 	switch {
 	case u.Server == nil:
-		return "there is no server that could stand still"
+		return "there is no server that could be suspended"
 	case u.Volume.Kind == Zpool || u.Volume.Kind == Dataset:
 		return "servers on ZFS would share the ARC"
 	case u.Volume.Profile != "":
-		return "a volume with a limit is not there twice at once"
+		return "a volume with a limit cannot exist twice at once"
 	case u.Beside != nil:
-		return "what goes on beside it would not stand still"
+		return "what runs beside it would not be suspended"
 	case len(u.Host) > 0:
-		return "settings of the host are one for all servers"
+		return "settings of the host are the same for all servers"
 	}
 	return ""
 }
@@ -78,7 +78,7 @@ func (r *reader) abba() {
 	}
 	one, two := a.Server.Settings, b.Server.Settings
 	if !reflect.DeepEqual(unset(a), unset(b)) {
-		r.doc.Errorf(at, "design abba is for arms that differ in server.settings alone, because one server is switched there and back; use blocks")
+		r.doc.Errorf(at, "design abba is for arms that differ only in server.settings, because one server is switched there and back; use blocks")
 	}
 	for name := range sorted(both(one, two)) {
 		_, first := one[name]

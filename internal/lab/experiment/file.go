@@ -42,7 +42,7 @@ const decidedWord = "decided"
 // first twenty, each a [strictyaml.Error].
 func Parse(name string, text []byte) (Experiment, error) {
 	if len(text) > mostText {
-		return Experiment{}, strictyaml.Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("larger than an experiment is: at most %d bytes", mostText)}
+		return Experiment{}, strictyaml.Error{File: name, Line: 1, Col: 1, Msg: fmt.Sprintf("too large for an experiment: at most %d bytes", mostText)}
 	}
 	s, root := strictyaml.Parse(name, text)
 	r := &reader{doc: s, said: map[strictyaml.Error]bool{}}
@@ -82,7 +82,7 @@ func (r *reader) alone(text []byte) bool {
 	if d.Decode(&first) != nil || errors.Is(d.Decode(&second), io.EOF) {
 		return true
 	}
-	r.doc.At(max(second.Line, 1), max(second.Column, 1), "a second document begins here: one file is one experiment")
+	r.doc.At(max(second.Line, 1), max(second.Column, 1), "a second document begins here: a file contains one experiment")
 	return false
 }
 
@@ -174,7 +174,7 @@ var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 func (r *reader) name(n *strictyaml.Node) string {
 	name := r.doc.Text(n, "experiment")
 	if n.Kind == yaml.ScalarNode && !plainName.MatchString(name) {
-		r.doc.Errorf(n, "the name %q is not made of a-z, 0-9 and -, at most 63 of them", name)
+		r.doc.Errorf(n, "the name %q must consist of a-z, 0-9 and -, at most 63 characters", name)
 		return ""
 	}
 	return name

@@ -13,7 +13,7 @@ import (
 // Each line changes one thing of a sound file and says what is then told.
 var mistakes = []struct{ name, from, to, want string }{
 	{"unknown_key", "budget: 15m", "bugdet: 15m", `x.yaml:19:1: an experiment has no key "bugdet"; did you mean budget?`},
-	{"name", "experiment: sync-binlog", "experiment: Sync Binlog", `x.yaml:1:13: the name "Sync Binlog" is not made of a-z, 0-9 and -, at most 63 of them`},
+	{"name", "experiment: sync-binlog", "experiment: Sync Binlog", `x.yaml:1:13: the name "Sync Binlog" must consist of a-z, 0-9 and -, at most 63 characters`},
 	{"no_question", "question: How", "qestion: How", `x.yaml:1:1: an experiment needs the key "question"`},
 	{"empty_question", "question: How much does sync_binlog = 1 cost on ext4 and on XFS?", `question: " "`, "question is empty"},
 	{"base_key", "size: 4G, filesystem", "sise: 4G, filesystem", `x.yaml:7:24: a volume has no key "sise"; did you mean size?`},
@@ -57,8 +57,8 @@ var mistakes = []struct{ name, from, to, want string }{
 	{"layout", "kind: loop, size: 4G, filesystem: ext4", "kind: zpool, size: 4G, vdevs: 2", "2 vdevs need a volume.layout: stripe, mirror or raidz"},
 	{"engine", "engine: mariadb", "engine: maria", `server.engine is one of mariadb, mysql, percona, postgres, not "maria"`},
 	{"version", "engine: mariadb", "engine: mariadb, version: new", `server.version is a number such as 17, 10.11 or 8.0.36, not "new"`},
-	{"decided", "log_bin: ON", "datadir: /tmp", "x.yaml:8:92: datadir is decided by the lab: the server is a private one"},
-	{"creation", "log_bin: ON", "innodb-page-size: 8K", "innodb-page-size counts when the data is made: put it under server.create"},
+	{"decided", "log_bin: ON", "datadir: /tmp", "x.yaml:8:92: datadir is set by the lab: the server is a private one"},
+	{"creation", "log_bin: ON", "innodb-page-size: 8K", "innodb-page-size is used when the data is created: put it under server.create"},
 	{"two_spellings", "log_bin: ON", "sync-binlog: 1", "sync-binlog and sync_binlog are one setting"},
 	{"empty_setting", "log_bin: ON", "log_bin:", "server.settings.log_bin is a text, not nothing"},
 	{"line", "log_bin: ON", `log_bin: "ON\nx=1"`, "server.settings.log_bin is one line"},
@@ -99,11 +99,11 @@ func TestParseTellsMistakesOfSmallFiles(t *testing.T) {
 		{"compare_no_axes", "question: What?", "question: What?\ncompare: fsync", "compare names an axis, and there are none"},
 		{"except_no_axes", "question: What?", "question: What?\nexcept: []", "except leaves out combinations of axes, and there are no axes"},
 		{"abba_one_sets", "question: What?", "question: What?\ndesign: abba", "design abba: only one arm sets fsync; give both a value"},
-		{"abba_volume", "set: {server.settings.fsync: off}}", "set: {server.memory: 1G}}\ndesign: abba", "design abba is for arms that differ in server.settings alone"},
-		{"turns_profile", "question: What?\nbase:\n  volume: {kind: directory}", "question: What?\ndesign: interleaved\nbase:\n  volume: {kind: loop, size: 4G, filesystem: ext4, profile: gp3}", "design interleaved: arm default: a volume with a limit is not there twice at once; use blocks"},
-		{"turns_host", "set: {server.settings.fsync: off}}", "set: {host.vm.dirty_ratio: 5}}\ndesign: interleaved", "design interleaved: arm unsafe: settings of the host are one for all servers; use blocks"},
+		{"abba_volume", "set: {server.settings.fsync: off}}", "set: {server.memory: 1G}}\ndesign: abba", "design abba is for arms that differ only in server.settings"},
+		{"turns_profile", "question: What?\nbase:\n  volume: {kind: directory}", "question: What?\ndesign: interleaved\nbase:\n  volume: {kind: loop, size: 4G, filesystem: ext4, profile: gp3}", "design interleaved: arm default: a volume with a limit cannot exist twice at once; use blocks"},
+		{"turns_host", "set: {server.settings.fsync: off}}", "set: {host.vm.dirty_ratio: 5}}\ndesign: interleaved", "design interleaved: arm unsafe: settings of the host are the same for all servers; use blocks"},
 		{"baseline", "question: What?", "question: What?\nbaseline: defaults", `there is no arm "defaults"; did you mean default?`},
-		{"used_logs", "engine: postgres}", "engine: postgres, used_logs: true}", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it makes it"},
+		{"used_logs", "engine: postgres}", "engine: postgres, used_logs: true}", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it creates it"},
 		{"rows_of_tpcc", "question: What?", "question: What?\nchecks: [rows]", "orders are added; consistency tests TPC-C's conditions"},
 	} {
 		t.Run(m.name, func(t *testing.T) {

@@ -85,7 +85,7 @@ func (p Profile) Words() string {
 		if b.Bytes > 0 {
 			text += " and " + units.Bytes(int64(b.Bytes)) + "/s"
 		}
-		text += fmt.Sprintf(" while there are credits: %.4g of requests in the beginning, %s at full rate",
+		text += fmt.Sprintf(" while there are credits: %.4g of requests at the beginning, %s at full rate",
 			b.Credits*b.Full, units.Span(p.Lasts()))
 	}
 	return text

@@ -89,7 +89,7 @@ func profileWords(text string) (name string, w *words, err error) {
 		case !set:
 			return "", nil, fmt.Errorf("%q is not written word=value", part)
 		case w.given[word] != "":
-			return "", nil, fmt.Errorf("%s is there twice", word)
+			return "", nil, fmt.Errorf("%s is listed twice", word)
 		case value == "":
 			return "", nil, fmt.Errorf("%s has no value", word)
 		}
@@ -104,7 +104,7 @@ func (w *words) rest(name string) error {
 		return w.err
 	}
 	if len(w.given) > 0 {
-		return fmt.Errorf("%q means nothing here: %s", slices.Min(slices.Collect(maps.Keys(w.given))), profileKnows(name))
+		return fmt.Errorf("%q has no meaning here: %s", slices.Min(slices.Collect(maps.Keys(w.given))), profileKnows(name))
 	}
 	return nil
 }
@@ -121,11 +121,11 @@ func profileKnows(name string) string {
 	case "io1", "io2":
 		return name + " takes size, iops and dip"
 	case "hdd":
-		return "hdd takes dip alone"
+		return "hdd takes only dip"
 	}
 	for _, s := range premiums() {
 		if s.name == name && s.profile().Burst == nil {
-			return name + " takes dip alone: it has no credits"
+			return name + " takes only dip: it has no credits"
 		}
 	}
 	return name + " takes credits and dip"
@@ -185,7 +185,7 @@ func (w *words) credits(b *Burst) {
 	number, percent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !percent || !(v >= 0 && v <= 100) {
-		w.fail("credits is how full the bucket is in the beginning, 0%% to 100%%, not %q", text)
+		w.fail("credits is how full the bucket is at the beginning, 0%% to 100%%, not %q", text)
 		return
 	}
 	w.used = append(w.used, "credits="+strconv.FormatFloat(v, 'f', -1, 64)+"%")
@@ -234,7 +234,7 @@ func (w *words) profile(name string) (Profile, error) {
 	case "gp2":
 		size := w.size(gibibyte, 16<<40)
 		if size == 0 && w.err == nil {
-			return Profile{}, errors.New("what gp2 allows goes by its size: gp2,size=100G")
+			return Profile{}, errors.New("the limits of gp2 depend on its size: gp2,size=100G")
 		}
 		p := gp2(size)
 		if p.Burst == nil && w.given["credits"] != "" {

@@ -72,7 +72,7 @@ func TestParseProfileSaysWhatIsWrong(t *testing.T) {
 		"io1,iops=65000":             "100 to 64000",
 		"io2,size=4G,iops=5000":      "at most 4000",
 		"p30,credits=1%":             "no credits",
-		"hdd,rpm=7200":               "hdd takes dip alone",
+		"hdd,rpm=7200":               "hdd takes only dip",
 		"gp3,dip=20s/2s":             "such as 20s/2s/50%",
 		"gp3,dip=2s/2s/50%":          "such as 20s/2s/50%",
 		"gp3,dip=20s/0.1s/50%":       "at least 0.50 s",

@@ -14,7 +14,7 @@ type Record struct {
 	Trial
 	Experiment string            `json:"experiment"` // Hash
 	ID         string            `json:"id"`         // unique
-	Attempt    int               `json:"attempt"`    // from 1: a trial that was cut off is done again
+	Attempt    int               `json:"attempt"`    // from 1: a trial that was cut off is repeated
 	Began      time.Time         `json:"began"`
 	Ended      time.Time         `json:"ended"`
 	Setup      Setup             `json:"setup"`

@@ -94,7 +94,7 @@ func TestPlaceThatIsNone(t *testing.T) {
 	ok(t, os.Mkdir(other, 0o755))
 	ok(t, os.WriteFile(filepath.Join(other, "ledger.sqlite"), []byte(strings.Repeat("no database\n", 100)), 0o644))
 	_, err := Open(t.Context(), other)
-	refused(t, err, "not a database", "damaged or no ledger")
+	refused(t, err, "not a database", "damaged or not a ledger")
 	ok(t, os.Remove(filepath.Join(other, "ledger.sqlite")))
 	ok(t, os.Mkdir(filepath.Join(other, "ledger.sqlite"), 0o755))
 	_, err = Open(t.Context(), other)

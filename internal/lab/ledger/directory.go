@@ -127,11 +127,11 @@ func explainSQLite(err error) error {
 	case sqliteBusy:
 		help = "another process has been writing into it for a minute; is that process stopped?"
 	case sqliteReadOnly, sqliteCantOpen:
-		help = "it needs the right to write to the directory and its files, even to read them: run it as the user who made it"
+		help = "even to read them, it needs the right to write to the directory and its files: run it as the user who made it"
 	case sqliteIO:
-		help = "look into the kernel's log for errors of the disk; a full disk may do it too"
+		help = "check the kernel log for errors of the disk; a full disk may do it too"
 	case sqliteCorrupt, sqliteNotADB:
-		help = "the file ledger.sqlite is damaged or no ledger: keep a copy, and see what sqlite3's .recover gets out of it"
+		help = "the file ledger.sqlite is damaged or not a ledger: keep a copy, and see what sqlite3's .recover can save"
 	case sqliteFull:
 		help = "the disk is full: make room"
 	}
@@ -143,7 +143,7 @@ func explainFile(err error) error {
 		return hint.With(err, "the disk is full: make room")
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return hint.With(err, "name another directory with --ledger, or run it as the user to whom this one belongs")
+		return hint.With(err, "use another directory with --ledger, or run it as the owner of this one")
 	}
 	return err
 }

@@ -131,11 +131,11 @@ func choose(all []Summary, nameOrHash string) (string, error) {
 	case len(fits) == 1:
 		return fits[0].Hash, nil
 	case len(fits) > 1:
-		return "", hint.With(fmt.Errorf("%d experiments fit: %s", len(fits), list(fits)), "give enough of the hash to tell them apart")
+		return "", hint.With(fmt.Errorf("%d experiments match: %s", len(fits), list(fits)), "give more of the hash to distinguish them")
 	case len(all) == 0:
 		return "", hint.With(errors.New("the ledger has no experiments"), "plumb lab run fills it; --ledger names another place")
 	}
-	return "", hint.With(fmt.Errorf("none fits; there are %s", list(all)),
+	return "", hint.With(fmt.Errorf("none matches; there are %s", list(all)),
 		fmt.Sprintf("give a name, or the first %d characters or more of a hash", leastPrefix))
 }
 

@@ -135,7 +135,7 @@ func (l *Ledger) Lock(ctx context.Context, hash string) (unlock func() error, er
 	defer cancel()
 	free, err := l.locks.lock(ctx, hash)
 	if errors.Is(err, errHeld) {
-		err = hint.With(errors.New("another lab is running it"), "wait for its end, or stop it and continue with --resume")
+		err = hint.With(errors.New("another lab is running it"), "wait until it ends, or stop it and continue with --resume")
 	}
 	if err != nil {
 		return nil, l.fail("lock the experiment", err)

@@ -234,12 +234,12 @@ func TestExperimentsAreFound(t *testing.T) {
 			}
 		}
 		_, err = l.Find(ctx, "1a2")
-		refused(t, err, "none fits; there are sync-binlog 1a2b3c4d5e6f", "first 4")
+		refused(t, err, "none matches; there are sync-binlog 1a2b3c4d5e6f", "first 4")
 		x.Hash, x.Text = "1a2bffff", []byte("experiment: sync-binlog # again\n")
 		ok(t, l.Define(ctx, x, "v0.6"))
 		for _, name := range []string{"sync-binlog", "1a2b"} {
 			_, err = l.Find(ctx, name)
-			refused(t, err, "2 experiments fit: sync-binlog 1a2bffff (trials: 0, no trial yet), sync-binlog 1a2b3c4d5e6f", "enough of the hash")
+			refused(t, err, "2 experiments match: sync-binlog 1a2bffff (trials: 0, no trial yet), sync-binlog 1a2b3c4d5e6f", "more of the hash")
 		}
 	})
 }

@@ -21,7 +21,7 @@ func explainPostgres(err error) error {
 			return hint.With(kept, "PGPASSWORD gives it for this server")
 		}
 		if _, unreached := errors.AsType[*pgconn.ConnectError](err); unreached {
-			return hint.With(err, "is the server there, and the host and port right?")
+			return hint.With(err, "is the server running, and are the host and port right?")
 		}
 		return err
 	}

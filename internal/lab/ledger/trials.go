@@ -126,7 +126,7 @@ func (l *Ledger) records(ctx context.Context, hash string) (all []experiment.Rec
 			return nil, fmt.Errorf("trial %s: %w", id, err)
 		}
 		if state != "finished" {
-			r.Mark(experiment.MarkCut, "it was not finished: its lab was killed, or is still at it")
+			r.Mark(experiment.MarkCut, "it was not finished: its lab was killed, or is still running it")
 		}
 		all = append(all, r)
 	}

@@ -31,7 +31,7 @@ func answer(r Report) string {
 		sentences = ofVerdicts(r)
 	}
 	if len(sentences) == 0 {
-		return fmt.Sprintf("After %d of at most %s nothing can be said yet.", r.Done, units.Count(r.Experiment.Most, "block"))
+		return fmt.Sprintf("After %d of at most %s there is no result yet.", r.Done, units.Count(r.Experiment.Most, "block"))
 	}
 	for i, s := range sentences {
 		sentences[i] = capital(s)

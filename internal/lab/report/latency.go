@@ -37,7 +37,7 @@ func latency(trials []*experiment.Record) Latency {
 	}
 	l.Mean, l.P50, l.P95, l.P99 = all[0], all[1], all[2], all[3]
 	l.Max = stats.Estimate{Value: s.upper[len(s.upper)-1], Low: math.Inf(-1), High: math.Inf(1), N: l.Mean.N,
-		Warnings: []string{"a longest time has no interval: a longer run has a longer one"}}
+		Warnings: []string{"a maximum has no interval: it grows with the length of the run"}}
 	return l
 }
 

@@ -64,7 +64,7 @@ func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	case v.Effect.N == 0:
 		text = "no block has both yet"
 	case !Known(v.Effect):
-		text = fmt.Sprintf("undecided after one block: %s, and nothing is known of chance", units.Signed(v.Effect.Value))
+		text = fmt.Sprintf("undecided after one block: %s, and chance cannot be estimated yet", units.Signed(v.Effect.Value))
 	default:
 		text = fmt.Sprintf("undecided after %s: %s (%s)", units.Count(v.Effect.N, "block"), units.Signed(v.Effect.Value), units.Interval(v.Effect))
 		if c.P < stats.Level {

@@ -49,7 +49,7 @@ func TestSentences(t *testing.T) {
 		{"rate", []float64{1.005, 1.02, 1.035}, "sync_binlog = 1 against sync_binlog = 0 on ext4: no difference larger than 5 % (−0.51 to +4.6 %, 90 % interval)."},
 		{"p95", []float64{1, 1.01, 1.02}, "sync_binlog = 1 against sync_binlog = 0 on ext4, p95 response time: no difference larger than 5 % (−1.5 to +3.5 %)."},
 		{"rate", []float64{0.95, 0.99, 1.01}, "sync_binlog = 1 against sync_binlog = 0 on ext4: undecided after 3 blocks: −1.7 % (−9.0 to +6.2 %); about 4 more blocks would decide it."},
-		{"rate", []float64{0.95}, "sync_binlog = 1 against sync_binlog = 0 on ext4: undecided after one block: −5.0 %, and nothing is known of chance; at least 2 more blocks are needed."},
+		{"rate", []float64{0.95}, "sync_binlog = 1 against sync_binlog = 0 on ext4: undecided after one block: −5.0 %, and chance cannot be estimated yet; at least 2 more blocks are needed."},
 		{"rate", nil, "sync_binlog = 1 against sync_binlog = 0 on ext4: no block has both yet; at least 3 more blocks are needed."},
 	} {
 		x := syncBinlog()

@@ -46,7 +46,7 @@ func Begin(ctx context.Context, s load.Server, path string, h Header) (*Ledger, 
 	}
 	book, err := Create(path, h)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, hint.With(fmt.Errorf("begin the ledger %s: it exists", path), "a ledger is never written over: give another name, or remove it")
+		return nil, hint.With(fmt.Errorf("begin the ledger %s: it already exists", path), "a ledger is never overwritten: give another name, or remove it")
 	}
 	return book, err
 }

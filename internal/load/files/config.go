@@ -71,8 +71,8 @@ func (c IOConfig) sequential() bool {
 }
 
 var (
-	errAsync = errors.New(`file-io-mode "async" is not offered: with queued requests the time of a submission is taken for the time of a request; use sync with as many threads as requests under way`)
-	errMmap  = errors.New(`file-io-mode "mmap" is not offered: what a page fault costs is not part of any request's time, and databases that are measured by it hardly exist; use sync`)
+	errAsync = errors.New(`file-io-mode "async" is not available: with queued requests, the time of a submission would be taken for the time of a request; use sync with as many threads as requests in flight`)
+	errMmap  = errors.New(`file-io-mode "mmap" is not available: the cost of a page fault is not part of any request's time, and hardly any database works like that; use sync`)
 )
 
 const (

@@ -61,7 +61,7 @@ func (w *durable) close() error {
 	}
 	for _, k := range w.workers {
 		if k.busy.Load() {
-			return errors.New("a request has not come back: the files stay open until plumb ends")
+			return errors.New("a request has not completed: the files stay open until plumb ends")
 		}
 	}
 	var bad []error

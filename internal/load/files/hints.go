@@ -25,7 +25,7 @@ func hints(place scratch.Place, rows []FsyncMeasured) (all []Hint) {
 		all = append(all, Hint{kind, fmt.Sprintf(format, args...), doubt})
 	}
 	if place.Type == "tmpfs" || place.Type == "ramfs" {
-		add(true, "memory", "%s is memory: nothing here survives a restart", place.Type)
+		add(true, "memory", "%s is in memory: nothing here survives a reboot", place.Type)
 		return all
 	}
 	if place.Doubt != "" {
@@ -34,9 +34,9 @@ func hints(place scratch.Place, rows []FsyncMeasured) (all []Hint) {
 	for _, d := range place.Disks {
 		switch {
 		case d.WriteCache == "write through" && d.Virtual:
-			add(false, "write-through", "%s says it has no volatile write cache, so the kernel sends it no flushes; it is a virtual disk, and whether that is true only its host knows", d.Name)
+			add(false, "write-through", "%s reports no volatile write cache, so the kernel sends it no flushes; it is a virtual disk, and only its host knows whether that is true", d.Name)
 		case d.WriteCache == "write through":
-			add(false, "write-through", "%s says it has no volatile write cache, so the kernel sends it no flushes: right for a disk with power-loss protection or a protected controller, and data loss if somebody set it by hand (queue/write_cache)", d.Name)
+			add(false, "write-through", "%s reports no volatile write cache, so the kernel sends it no flushes: right for a disk with power-loss protection or a protected controller, but data loss if somebody set it by hand (queue/write_cache)", d.Name)
 		case d.Virtual:
 			add(false, "virtual", "%s is a virtual disk: flushes were sent to its host, and what the host does with them cannot be seen from here (cache=unsafe drops them)", d.Name)
 		}
@@ -72,7 +72,7 @@ func measuredHints(place scratch.Place, m FsyncMeasured) (all []Hint) {
 		case writeBack:
 			all = append(all, Hint{"no-flushes", seen + ", which has a volatile write cache: something between drops them (a mount option such as nobarrier, a layer, a filesystem setting)", true})
 		default:
-			all = append(all, Hint{"no-flushes", seen + ", which says it needs none", false})
+			all = append(all, Hint{"no-flushes", seen + ", which reports that it needs none", false})
 		}
 	}
 	if m.Written != nil && *m.Written < fewBytes {
@@ -81,9 +81,9 @@ func measuredHints(place scratch.Place, m FsyncMeasured) (all []Hint) {
 	p50 := m.Summary.P50
 	switch {
 	case rotational && p50 < fastDisk:
-		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s, and a turning disk needs some milliseconds: a protected write cache, or the data were not on the disk", m.Row.By, p50), true})
+		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s, but a rotating disk needs some milliseconds: there is a protected write cache, or the data were not on the disk", m.Row.By, p50), true})
 	case !rotational && p50 < fastFlash:
-		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s; flash without power-loss protection needs about a millisecond or more: the disk has that protection (ask its data sheet), or a cache in front answered", m.Row.By, p50), true})
+		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s; flash without power-loss protection needs about a millisecond or more: either the disk has that protection (see its data sheet), or a cache in front of it answered", m.Row.By, p50), true})
 	}
 	return all
 }

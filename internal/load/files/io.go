@@ -139,7 +139,7 @@ func (w *IO) Close() error {
 	}
 	for _, work := range w.workers {
 		if work.busy.Load() {
-			return errors.New("a request to a test file has not come back: the files stay open until plumb ends")
+			return errors.New("a request to a test file has not completed: the files stay open until plumb ends")
 		}
 	}
 	for _, work := range w.workers {

@@ -105,12 +105,12 @@ func matches(m scratch.Manifest, c IOConfig) error {
 	case m.Purpose != "fileio":
 		return fmt.Errorf("the test files in %s are for %s: clean up there first", c.Dir, m.Purpose)
 	case !m.Filled:
-		return fmt.Errorf("the test files in %s are not whole: prepare again", c.Dir)
+		return fmt.Errorf("the test files in %s are incomplete: prepare again", c.Dir)
 	case len(m.Files) != c.Files || m.Size != c.fileSize():
-		return fmt.Errorf("in %s are %d test files of %d bytes each, and %d of %d are wanted: give the same --file-num and --file-total-size, or prepare again",
+		return fmt.Errorf("in %s are %d test files of %d bytes each, but %d of %d were requested: give the same --file-num and --file-total-size, or prepare again",
 			c.Dir, len(m.Files), m.Size, c.Files, c.fileSize())
 	case c.Validate && m.Block != c.BlockSize:
-		return fmt.Errorf("the test files in %s were prepared with blocks of %d bytes: --validate wants the same", c.Dir, m.Block)
+		return fmt.Errorf("the test files in %s were prepared with blocks of %d bytes: --validate needs the same", c.Dir, m.Block)
 	}
 	return nil
 }

@@ -123,9 +123,9 @@ func (r *IOResult) judgeCache(fetched int64) {
 	c.Part = max(0, 1-float64(c.Storage)/float64(c.Asked))
 	r.Cache = &c
 	if c.Part >= 0.05 {
-		why := "ask for direct I/O, or for files of more than twice the memory"
+		why := "use direct I/O, or files of more than twice the memory"
 		if r.Config.Direct {
-			why = "although direct I/O was asked for"
+			why = "although direct I/O was requested"
 		}
 		r.Marks = append(r.Marks, load.Mark{Kind: MarkPageCache, Text: fmt.Sprintf("%.0f %% of what was read came from the page cache, not from the device: %s", 100*c.Part, why)})
 	}

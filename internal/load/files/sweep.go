@@ -48,7 +48,7 @@ type Fit struct {
 // which may be nil, is called after each level.
 func RunSweep(ctx context.Context, c IOConfig, threads []int, o load.Options, done func(Level)) (*Sweep, error) {
 	if c.Mode == SeqWrite {
-		return nil, fmt.Errorf("%s writes its files once: it cannot be swept over threads; %s can", SeqWrite, SeqRewrite)
+		return nil, fmt.Errorf("%s writes its files only once, so it cannot run with several numbers of threads; %s can", SeqWrite, SeqRewrite)
 	}
 	threads = slices.Compact(slices.Sorted(slices.Values(threads)))
 	s := &Sweep{Config: c}

@@ -111,8 +111,8 @@ func TestPlanRefuses(t *testing.T) {
 func TestMatchesSaysWhatDiffers(t *testing.T) {
 	s := State{Settings: []load.Setting{{Name: "scale", Value: "10"}}}
 	for want, asked := range map[string]load.Setting{
-		"": {Name: "scale", Value: "10"}, "the tables hold scale 10, you asked for 20": {Name: "scale", Value: "20"},
-		"the tables were loaded without mode, you asked for x": {Name: "mode", Value: "x"},
+		"": {Name: "scale", Value: "10"}, "the tables have scale 10, but you asked for 20": {Name: "scale", Value: "20"},
+		"the tables were loaded without mode, but you asked for x": {Name: "mode", Value: "x"},
 	} {
 		got := ""
 		if err := s.Matches([]load.Setting{asked}); err != nil {

@@ -162,7 +162,7 @@ func TestFill(t *testing.T) {
 		})
 		t.Run("Scale", func(t *testing.T) {
 			_, err := fill.Fill(ctx, a.server(), somePlan(21), o)
-			wantError(t, err, "the tables hold scale 20, you asked for 21", "cleanup")
+			wantError(t, err, "the tables have scale 20, but you asked for 21", "cleanup")
 		})
 		t.Run("Cleanup", func(t *testing.T) { cleansUp(t, a) })
 	})

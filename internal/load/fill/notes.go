@@ -144,9 +144,9 @@ func (s State) Matches(want []load.Setting) error {
 		at := slices.IndexFunc(s.Settings, func(h load.Setting) bool { return h.Name == w.Name })
 		switch {
 		case at < 0:
-			return hinted("cleanup takes the tables away", "the tables were loaded without %s, you asked for %s", w.Name, w.Value)
+			return hinted("cleanup removes the tables", "the tables were loaded without %s, but you asked for %s", w.Name, w.Value)
 		case s.Settings[at].Value != w.Value:
-			return hinted("ask for the same, or cleanup first", "the tables hold %s %s, you asked for %s", w.Name, s.Settings[at].Value, w.Value)
+			return hinted("ask for the same, or cleanup first", "the tables have %s %s, but you asked for %s", w.Name, s.Settings[at].Value, w.Value)
 		}
 	}
 	return nil

@@ -113,10 +113,10 @@ func (l *loader) recall(notes []note, there map[string]bool) error {
 	}
 	for _, t := range l.tables {
 		if there[t.Name] && !t.made {
-			return hinted("drop it, or use another database", "there is a table %s that was not made by this program: it is not touched", t.Name)
+			return hinted("drop it, or use another database", "there is a table %s that this program did not make: it is not touched", t.Name)
 		}
 		if t.made && !there[t.Name] && len(t.earlier) > 0 {
-			return hinted("cleanup first", "table %s was loaded, and dropped by somebody since", t.Name)
+			return hinted("cleanup first", "table %s was loaded, but somebody has dropped it since", t.Name)
 		}
 		var err error
 		if t.open, err = gaps(t.Units, t.earlier); err != nil {

@@ -39,11 +39,11 @@ func (l *loader) verify(ctx context.Context, s *session, t *table) error {
 	}
 	got := rows.Values[0]
 	if n := host.Text(got, 0); n != fmt.Sprint(want.rows) {
-		return hinted(differ, "verify %s: it holds %s rows, %d were sent", t.Name, n, want.rows)
+		return hinted(differ, "verify %s: it has %s rows, but %d were sent", t.Name, n, want.rows)
 	}
 	for i, name := range t.sumNames {
 		if sum := host.Text(got, 1+i); sum != fmt.Sprint(want.sums[i]) {
-			return hinted(differ, "verify %s: the sum of %s is %s, of what was sent it is %d", t.Name, name, sum, want.sums[i])
+			return hinted(differ, "verify %s: the sum of %s is %s, but %d for the rows that were sent", t.Name, name, sum, want.sums[i])
 		}
 	}
 	if l.o.Verify == Content {

@@ -221,8 +221,8 @@ func refuses(t *testing.T, s load.Server) {
 		_, err = load.Run(t.Context(), w, load.Options{Threads: 1, Events: 1})
 		return err
 	}
-	wantError(t, open(func(c *oltp.Config) { c.TableSize = 2000 }), "the tables hold table-size 1000, you asked for 2000")
-	wantError(t, open(func(c *oltp.Config) { c.Tables = 3 }), "there are 2 tables, you asked for 3", "prepare")
+	wantError(t, open(func(c *oltp.Config) { c.TableSize = 2000 }), "the tables have table-size 1000, but you asked for 2000")
+	wantError(t, open(func(c *oltp.Config) { c.Tables = 3 }), "there are 2 tables, but you asked for 3", "prepare")
 	wantError(t, open(func(c *oltp.Config) { c.Script = "bulk_insert" }), "columns")
 	wantError(t, open(func(c *oltp.Config) { c.Sessions = 100_000 }), "100000")
 	if s.Engine() == "mysql" {
@@ -234,7 +234,7 @@ func refuses(t *testing.T, s load.Server) {
 	c := small("oltp_read_write")
 	c.TableSize = 500
 	_, err := oltp.Prepare(t.Context(), s, c, fill.Options{})
-	wantError(t, err, "table-size 1000, you asked for 500", "cleanup")
+	wantError(t, err, "table-size 1000, but you asked for 500", "cleanup")
 }
 
 // samePerSeed does the same events with different numbers of workers, each
@@ -296,7 +296,7 @@ func foreign(t *testing.T, s load.Server) {
 	w, err = oltp.New(s, c)
 	ok(t, err)
 	_, err = load.Run(t.Context(), w, load.Options{Threads: 1, Events: 1})
-	wantError(t, err, "the highest id in sbtest1 is 1000, you asked for a table-size of 5000")
+	wantError(t, err, "the highest id in sbtest1 is 1000, but you asked for a table-size of 5000")
 	dropped, err := oltp.Cleanup(t.Context(), s)
 	ok(t, err)
 	if len(dropped) != 0 {

@@ -28,7 +28,7 @@ func (c Config) Warnings() []string {
 	if !c.Shape.Scramble {
 		text += "; hot rows are neighbours and share pages"
 	}
-	return []string{text + ". A buffer pool that holds these makes a large table look like a small one, and writers wait for each other."}
+	return []string{text + ". A buffer pool that contains these makes a large table look like a small one, and writers wait for each other."}
 }
 
 // skew draws from a distribution and gives which part of the keys takes three

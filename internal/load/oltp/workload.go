@@ -95,10 +95,10 @@ func (w *workload) ours(state fill.State) error {
 		return err
 	}
 	if !state.Complete {
-		return hint.With(errors.New("the tables are not completely loaded"), "prepare again continues where it stopped")
+		return hint.With(errors.New("the tables are not completely loaded"), "run prepare again: it continues where it stopped")
 	}
 	if len(state.Tables) < w.c.Tables {
-		return hint.With(fmt.Errorf("there are %d tables, you asked for %d", len(state.Tables), w.c.Tables), "prepare again makes the others")
+		return hint.With(fmt.Errorf("there are %d tables, but you asked for %d", len(state.Tables), w.c.Tables), "run prepare again to make the others")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (w *workload) highest(ctx context.Context, a load.Admin, foreign bool) erro
 		w.base = max(w.base, highest)
 		// The last rows may have been deleted by an earlier run.
 		if foreign && w.c.Script != bulkInsert && highest < w.c.TableSize-w.c.TableSize/10 {
-			return hint.With(fmt.Errorf("the highest id in %s is %d, you asked for a table-size of %d", name, highest, w.c.TableSize),
+			return hint.With(fmt.Errorf("the highest id in %s is %d, but you asked for a table-size of %d", name, highest, w.c.TableSize),
 				"give the table-size the tables were made with")
 		}
 	}

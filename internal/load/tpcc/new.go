@@ -78,11 +78,11 @@ func (c Config) runnable() error {
 	}
 	switch {
 	case c.Keying && c.Compat:
-		return errors.New("sysbench-tpcc knows no keying")
+		return errors.New("sysbench-tpcc has no keying")
 	case c.Purge && !c.Compat:
-		return errors.New("only sysbench-tpcc knows purge")
+		return errors.New("only sysbench-tpcc has purge")
 	case c.Keying && c.Sessions > 0 && c.Sessions != c.Terminals():
-		return hint.With(fmt.Errorf("%d warehouses have %d terminals, you asked for %d threads", c.Warehouses, c.Terminals(), c.Sessions),
+		return hint.With(fmt.Errorf("%d warehouses have %d terminals, but you asked for %d threads", c.Warehouses, c.Terminals(), c.Sessions),
 			fmt.Sprintf("give --threads %d", c.Terminals()))
 	}
 	return nil
@@ -126,7 +126,7 @@ func (c Config) foreign(ctx context.Context, a load.Admin) error {
 			continue
 		}
 		if n := *host.Cell(rows.Values[0], 0); n != strconv.FormatInt(c.Warehouses, 10) {
-			return hint.With(fmt.Errorf("%s holds %s warehouses, you asked for %d", name, n, c.Warehouses), "ask for the same")
+			return hint.With(fmt.Errorf("%s has %s warehouses, but you asked for %d", name, n, c.Warehouses), "ask for the same")
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ const (
 	// The specification wants row n/2, rounded up.
 	quirkMiddleRow = "of n customers of a name it takes row n/2 + 1"
 	// sysbench counts these orders as errors and as transactions too.
-	quirkRollbackEarly = "the unused item of orders that are rolled back is in the last line but one; sysbench's tps has these orders, ours has not"
+	quirkRollbackEarly = "the unused item of orders that are rolled back is in the last line but one; sysbench's tps includes these orders, ours does not"
 	// And stock is renewed at another limit.
 	quirkCounters = "s_ytd, s_order_cnt, s_remote_cnt and c_payment_cnt stay as they are; amounts are whole numbers, of lines with tax and discount"
 	// Nor are there keying and thinking.

@@ -62,7 +62,7 @@ func (c Config) valid() error {
 		return fmt.Errorf("scale %d: not within 1 to %d warehouses", c.Warehouses, mostWarehouses)
 	}
 	if e := c.Server.Engine(); product.Of(e).Dialect == nil {
-		return fmt.Errorf("tpcc knows no tables for %s", e)
+		return fmt.Errorf("tpcc has no tables for %s", e)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (r rule) skipped(c Config, o CheckOptions) string {
 	case r.exact && c.Compat:
 		return "sysbench-tpcc does not keep these counters"
 	case r.purged && c.Purge:
-		return "purge takes away what it is about"
+		return "purge removes the rows that it is about"
 	}
 	return ""
 }

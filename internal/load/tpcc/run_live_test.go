@@ -85,7 +85,7 @@ func otherTables(t *testing.T, c tpcc.Config) {
 	c.Warehouses = 3
 	_, err := tpcc.New(t.Context(), c)
 	refused(t, err, "ask for the same")
-	if want := "scale 2, you asked for 3"; err != nil && !strings.Contains(err.Error(), want) {
+	if want := "scale 2, but you asked for 3"; err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("%v does not say %q", err, want)
 	}
 }

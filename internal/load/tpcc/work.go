@@ -198,5 +198,5 @@ func (w *work) name() load.Arg {
 // missing is an answer without a row that must be there.
 func (w *work) missing(what string, numbers ...int64) error {
 	return &load.Failure{Class: load.Fatal, Doing: opNames[w.p.kind],
-		Message: fmt.Sprintf("there is no %s %d: the tables are not whole", what, numbers)}
+		Message: fmt.Sprintf("there is no %s %d: the tables are incomplete", what, numbers)}
 }

@@ -55,7 +55,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 		return Clone{}, err
 	}
 	defer unlock()
-	m.Maker.Keeper.Tell("take away what an earlier run left", m.sweep(ctx)) // under another name it is in nobody's way
+	m.Maker.Keeper.Tell("remove what an earlier run left", m.sweep(ctx)) // under another name it is in nobody's way
 	if _, err := m.Get(ctx, m.Maker.Keeper.Do, o.Name); !errors.Is(err, ErrNoClone) {
 		return Clone{}, errors.Join(err, hint.With(fmt.Errorf("there is a clone %s already", o.Name), "give another name with --name, or plumb clone drop it"))
 	}
@@ -253,7 +253,7 @@ func (m Maker) drop(ctx context.Context, c Clone) error {
 	}
 	if err := m.Maker.Keeper.Drop(ctx, owner(c.Name), nil); err != nil {
 		return hint.With(fmt.Errorf("drop clone %s: %w", c.Name, err),
-			cmp.Or(hint.Of(err), "if what it lies on is gone for good, plumb inventory forget KIND NAME takes that off the list"))
+			cmp.Or(hint.Of(err), "if its storage is gone for good, plumb inventory forget KIND NAME removes it from the list"))
 	}
 	return m.Maker.Keeper.Do.Remove(ctx, m.file(c.Name))
 }
@@ -319,13 +319,13 @@ func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, sour
 	replica := was.Purpose == protect.ForReplica
 	switch {
 	case was.State != Made && was.State != Refreshing:
-		return hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", was.Name, was.State), "plumb clone drop removes it")
+		return hint.With(fmt.Errorf("the clone %s is incomplete: a run that was %s it was killed", was.Name, was.State), "plumb clone drop removes it")
 	case replica && source == nil:
-		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and whom it follows is not kept", was.Name), "--source URL names it")
+		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and its source was not recorded", was.Name), "--source URL names it")
 	case replica && p.ByOthers():
-		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could continue", was.Name), "plumb snapshot takes a point that has one")
+		return hint.Usage(fmt.Sprintf("the clone %s is a replica, but no position is known for a snapshot that others took, so it could not continue", was.Name), "plumb snapshot takes a point that has one")
 	case !replica && source != nil:
-		return hint.Usage(fmt.Sprintf("the clone %s is not a replica, so --source and --slot say nothing", was.Name), "leave them out")
+		return hint.Usage(fmt.Sprintf("the clone %s is not a replica, so --source and --slot have no effect", was.Name), "leave them out")
 	}
 	return m.Maker.There(ctx, p.Members)
 }

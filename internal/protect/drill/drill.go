@@ -80,13 +80,13 @@ func (d Drill) late() error {
 var errKeep = errors.New("the recovered copy could not be kept")
 
 // errLeft says that the point is good, and that something of its copy is left.
-var errLeft = errors.New("the copy could not be taken away")
+var errLeft = errors.New("the copy could not be removed")
 
 // errSetup says that no copy could be made: nothing is known of the point then.
 var errSetup = errors.New("no copy of it could be made")
 
 // errOver says that the drill ended before it knew: its time was over, or nobody waited any more.
-var errOver = errors.New("nothing is known of the point")
+var errOver = errors.New("the drill shows nothing about the point")
 
 // over makes of an error of a drill that has ended early one that says so.
 func over(ctx context.Context, err error) error {
@@ -128,7 +128,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) erro
 	case gone != nil && err == nil: // which says nothing of the point
 		return hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
 	case gone != nil:
-		return errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
+		return errors.Join(err, fmt.Errorf("remove the copy: %w", gone))
 	}
 	return err
 }
@@ -168,7 +168,7 @@ func (d Drill) read(ctx context.Context, c *instance.Copy, a load.Admin, p prote
 		return err
 	}
 	if r.Position, err = e.Recovered(ctx, a, c.Copy); err != nil {
-		return fmt.Errorf("read where the copy stands: %w", err)
+		return fmt.Errorf("read the position of the copy: %w", err)
 	}
 	if p.Mode == protect.ModeLocked && p.Position.Known() {
 		why := e.Same(p.Position, r.Position)

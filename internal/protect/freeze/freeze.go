@@ -60,7 +60,7 @@ func (z Freezer) freeze(ctx context.Context, d host.Launcher, sv protect.Server,
 	}
 	f := &frozen{d: d, pid: sv.PID, still: func(context.Context) (bool, error) { return false, nil }}
 	if err := f.arm(ctx, limit); err != nil {
-		return nil, hint.With(fmt.Errorf("start the process that lets it continue if we cannot: %w", err), "it needs root, and setsid, timeout and sh")
+		return nil, hint.With(fmt.Errorf("start the process that lets it continue if this one dies: %w", err), "it needs root, and setsid, timeout and sh")
 	}
 	within, cancel := context.WithTimeout(ctx, limit/2) // the other half is for the copy
 	defer cancel()
@@ -98,7 +98,7 @@ func settled(ctx context.Context, still func(context.Context) (bool, error)) err
 			return err
 		}
 		if await.Pause(ctx, time.Millisecond) != nil {
-			return hint.With(errors.New("it does not come to a stop in time: a thread waits for the disk"), "try again when there is less to write, or allow it longer")
+			return hint.With(errors.New("it did not stop in time: a thread is waiting for the disk"), "try again when there is less to write, or allow it longer")
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (h Heir) Arm(ctx context.Context, d host.Streamer, t host.Target, will []st
 	}
 	s, err := Start(ctx, d, `exec "$@"`, argv, append(text, '\n'), limit)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("start the process that gives the server back if we cannot: %w", err), "it needs setsid and sh, and logs in as this command does")
+		return nil, hint.With(fmt.Errorf("start the process that releases the server if this one dies: %w", err), "it needs setsid and sh, and logs in as this command does")
 	}
 	return &armed{s, will}, nil
 }
@@ -75,9 +75,9 @@ func (a *armed) End(ctx context.Context, back bool) error {
 	case a.code == 0 || a.code == Acted && !back:
 		return nil
 	case a.code == Acted:
-		return errors.New("what was held was released midway, because it took too long")
+		return errors.New("the lock was released before the end, because it took too long")
 	}
-	return hint.With(fmt.Errorf("the process that gives the server back if we cannot: %w", a.err), "look whether it was given back; if not: "+strings.Join(a.will, "; "))
+	return hint.With(fmt.Errorf("the process that releases the server if this one dies: %w", a.err), "check whether it was released; if not: "+strings.Join(a.will, "; "))
 }
 
 // Holder logs in to servers.

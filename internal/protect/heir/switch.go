@@ -58,7 +58,7 @@ func Start(ctx context.Context, d host.Streamer, script string, args []string, f
 	case <-s.done:
 		err = errors.Join(errors.New("it ended at once"), s.err)
 	case <-time.After(readyTime):
-		err = errors.New("it does not get ready")
+		err = errors.New("it did not become ready")
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

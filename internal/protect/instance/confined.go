@@ -27,7 +27,7 @@ func (c *Copy) confined(ctx context.Context, err error) error {
 		return err
 	}
 	return hint.With(fmt.Errorf("%w (%w, by the profile %s)", err, ErrConfined, profile),
-		"let the profile have the copies: a line "+c.maker.Dir+"/** rwk, in the file of /etc/apparmor.d/local that it includes, and apparmor_parser -r of the profile")
+		"allow the copies in the profile: a line "+c.maker.Dir+"/** rwk, in the file of /etc/apparmor.d/local that it includes, and apparmor_parser -r of the profile")
 }
 
 // keptOut gives the profile of a label that is enforced, when a server says that it may not open a file; "" otherwise.

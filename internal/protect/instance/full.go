@@ -49,7 +49,7 @@ func (m Maker) roomy(ctx context.Context, members []protect.Member) error {
 			return fmt.Errorf("look how much room a copy of %s would have: %w", one.Snapshot, err)
 		}
 		if free < leastFree {
-			return hint.With(fmt.Errorf("only %s of what a copy of %s would write to is free, and the server that it is a copy of needs that", units.Percent(free), one.Snapshot),
+			return hint.With(fmt.Errorf("only %s of the storage that a copy of %s would write to is free, and the original server needs that", units.Percent(free), one.Snapshot),
 				"plumb prune makes room; plumb clone --browse shows the files of a point without a server")
 		}
 	}

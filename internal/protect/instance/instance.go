@@ -153,7 +153,7 @@ func (m Maker) place(ctx context.Context, name string) (string, error) {
 	}
 	dir = path.Join(dir, name)
 	if _, err := m.Keeper.Do.Stat(ctx, dir); err == nil {
-		return "", hint.With(fmt.Errorf("there is a copy of the name %s already, in %s", name, dir), "plumb clone list shows it, if it is a clone; if it is a drill's, another Plumb is at it; what is neither is yours to move away")
+		return "", hint.With(fmt.Errorf("a copy named %s already exists, in %s", name, dir), "if it is a clone, plumb clone list shows it; if it is a drill's, another Plumb is using it; if it is neither, move it away yourself")
 	}
 	return dir, nil
 }

@@ -30,7 +30,7 @@ func TestCopiesLeaveRoom(t *testing.T) {
 		want string
 	}{
 		"room":      {shelf{free: 0.03}, ""},
-		"full":      {shelf{free: 0.01}, "only 1.0 % of what a copy of db@p would write to is free"},
+		"full":      {shelf{free: 0.01}, "only 1.0 % of the storage that a copy of db@p would write to is free"},
 		"not known": {shelf{err: errors.New("dmsetup: no such command")}, "look how much room a copy of db@p would have: dmsetup: no such command"},
 	} {
 		m := Maker{Keeper: &protect.Keeper{Storages: []protect.Storage{test.shelf}}}

@@ -47,7 +47,7 @@ func (c *Copy) start(ctx context.Context, within time.Duration) (load.Admin, err
 	a, err := c.answer(ctx, within)
 	if err != nil {
 		after := context.WithoutCancel(ctx) // why is also said when the time ran out
-		err = full(fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(after, unstarted(err)), c.tail(after, log, p.Log)))
+		err = full(fmt.Errorf("the copy of %s did not start: %w%s", c.Server.Ref, c.Starved(after, unstarted(err)), c.tail(after, log, p.Log)))
 		err = c.confined(after, err)
 		return nil, errors.Join(err, c.book.Remove(after, c.process))
 	}
@@ -101,7 +101,7 @@ func (c *Copy) Starved(ctx context.Context, err error) error {
 		return err
 	}
 	if n, known := c.group.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {
-		return fmt.Errorf("%w (%w, as it wanted more memory than the %s it was given: give it more)", err, ErrStarved, units.Bytes(c.memory))
+		return fmt.Errorf("%w (%w, because it needed more memory than its limit of %s: raise the limit)", err, ErrStarved, units.Bytes(c.memory))
 	}
 	return err
 }

@@ -72,7 +72,7 @@ func versionOf(ctx context.Context, d host.Streamer, sv protect.Server, file str
 	case err != nil:
 		return "", err
 	case !st.Mode.IsRegular() || st.UID != 0 || st.Mode.Perm()&0o022 != 0:
-		return "", errors.New("others than root can change it")
+		return "", errors.New("users other than root can change it")
 	}
 	out, err := d.Run(ctx, append(sv.As(d.About().Root), real, "--version")...)
 	return strings.TrimSpace(string(out)), err
@@ -98,7 +98,7 @@ func Verifier(ctx context.Context, d host.Streamer) (uid, gid int, err error) {
 	}
 	running, err := of(ctx, d, uid)
 	if err == nil && len(running) > 0 {
-		err = hint.With(fmt.Errorf("the user %s runs something already: process %s", Account, running[0]), "the account is for this alone, and for one copy at a time")
+		err = hint.With(fmt.Errorf("the user %s is already running something: process %s", Account, running[0]), "the account is for this alone, and for one copy at a time")
 	}
 	return uid, gid, err
 }

@@ -19,7 +19,7 @@ func (m Maker) Sweep(ctx context.Context) error {
 	swept, err := kinds.Books(m.Keeper.Do, m.Keeper.Books).SweepThose(ctx, m.mine)
 	for _, s := range swept {
 		if s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign) {
-			err = errors.Join(err, fmt.Errorf("take away what an earlier run left: %w", s.Err))
+			err = errors.Join(err, fmt.Errorf("remove what an earlier run left: %w", s.Err))
 		}
 	}
 	return errors.Join(err, m.sweepReady(ctx))

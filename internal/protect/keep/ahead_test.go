@@ -24,7 +24,7 @@ func TestAhead(t *testing.T) {
 		"before it":            {then.Add(time.Hour), at("o", "99", then.Add(-time.Minute)), ""},
 		"of another pool":      {then.Add(time.Hour), protect.Point{ID: "o", Times: protect.Times{Snapshot: then.Add(-time.Minute)}, Members: []protect.Member{{Volume: protect.Volume{Storage: "zfs", Pool: "b"}, Birth: "101"}}}, ""},
 		"now is before it":     {then.Add(-time.Second), p, "point p is of the future"},
-		"a later one is older": {then.Add(time.Hour), at("o", "101", then.Add(-time.Minute)), "point o was made after p, and has the earlier time"},
+		"a later one is older": {then.Add(time.Hour), at("o", "101", then.Add(-time.Minute)), "point o was made after p, but has the earlier time"},
 	} {
 		if got := Ahead(test.now, p, []protect.Point{p, test.other}); (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q", name, got)

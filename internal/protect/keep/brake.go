@@ -40,11 +40,11 @@ func (p *Plan) brake(now time.Time, o Options) {
 	if agreed {
 		p.agreed = ids
 	}
-	all := fmt.Sprintf("if that is all right, say --all-right %d", going)
+	all := fmt.Sprintf("if that is all right, add --all-right %d", going)
 	if why := jumped(now, counted, words.Thing); why != "" {
 		stop(fmt.Sprintf("set the clock right, or %s the %ss with a wrong time by name", words.Remove, words.Thing), "a clock jumped: %s", why)
 	} else if newest := At(counted[len(counted)-1].Point); now.Sub(newest) > yearOff && !agreed {
-		stop("look whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest %s is of %s",
+		stop("check whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest %s is from %s",
 			words.Thing, newest.Format(time.DateTime))
 	}
 	if going > daily && going*4 > len(counted) && !agreed {

@@ -181,7 +181,7 @@ func (p Plan) Again(now time.Time, id string, points []protect.Point, facts map[
 		switch {
 		case i < 0:
 		case !anew.Fates[i].Goes:
-			return fmt.Errorf("it was to be removed when that was decided, and stays now: %s", strings.Join(anew.Fates[i].Why, "; "))
+			return fmt.Errorf("it was to be removed when that was decided, but stays now: %s", strings.Join(anew.Fates[i].Why, "; "))
 		default:
 			return anew.Stopped()
 		}

@@ -80,7 +80,7 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 		at := At(f.Point)
 		switch {
 		case at.After(now.Add(slack)):
-			return fmt.Sprintf("%s %s is of the future: it is %s now", thing, f.Point.ID, now.UTC().Format(time.DateTime))
+			return fmt.Sprintf("%s %s is dated in the future: it is %s now", thing, f.Point.ID, now.UTC().Format(time.DateTime))
 		case at.Before(firstTime()):
 			return fmt.Sprintf("%s %s is older than Plumb", thing, f.Point.ID)
 		}
@@ -89,7 +89,7 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 				continue
 			}
 			if had, ok := last[b.pool]; ok && At(had.Point).After(at.Add(slack)) {
-				return fmt.Sprintf("%s %s was made before %s, and has the later time", thing, had.Point.ID, f.Point.ID)
+				return fmt.Sprintf("%s %s was made before %s, but has the later time", thing, had.Point.ID, f.Point.ID)
 			}
 			if had, ok := last[b.pool]; !ok || at.After(At(had.Point)) {
 				last[b.pool] = f
@@ -104,12 +104,12 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 func Ahead(now time.Time, p protect.Point, all []protect.Point) string {
 	at, own := At(p), births(p)
 	if at.After(now) {
-		return fmt.Sprintf("point %s is of the future: it is %s now", p.ID, now.UTC().Format(time.DateTime))
+		return fmt.Sprintf("point %s is dated in the future: it is %s now", p.ID, now.UTC().Format(time.DateTime))
 	}
 	for _, other := range all {
 		for _, b := range births(other) {
 			if At(other).Before(at) && slices.ContainsFunc(own, func(o birth) bool { return o.pool == b.pool && o.n < b.n }) {
-				return fmt.Sprintf("point %s was made after %s, and has the earlier time", other.ID, p.ID)
+				return fmt.Sprintf("point %s was made after %s, but has the earlier time", other.ID, p.ID)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ type Rules struct {
 }
 
 // Help is how rules are written.
-const Help = "write terms like last=3,24h,7d,4w,12m,2y,verified=2"
+const Help = "use terms such as last=3,24h,7d,4w,12m,2y,verified=2"
 
 // most is the largest number of a term: enough for an hour in eleven years.
 const most = 100_000
@@ -52,7 +52,7 @@ var named = []string{"last", "verified"}
 func Parse(text string) (Rules, error) {
 	var r Rules
 	if strings.TrimSpace(text) == "" {
-		return r, hint.Usage("keep: nothing says which points to keep", Help)
+		return r, hint.Usage("keep: no rule says which points to keep", Help)
 	}
 	for term := range strings.SplitSeq(text, ",") {
 		if err := r.add(strings.TrimSpace(term)); err != nil {

@@ -100,7 +100,7 @@ func (s still) Quiesce(ctx context.Context, _ host.Held, _ protect.Mode, limit t
 	}
 	word, err := s.t.hear(ctx)
 	if err == nil && word != "held" {
-		err = fmt.Errorf("%.40q was said in place of held", word)
+		err = fmt.Errorf("read %.40q instead of held", word)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("wait until the server stands still: %w", err)
@@ -122,7 +122,7 @@ func (q quiet) Release(context.Context) (map[string]string, error) {
 		if !there {
 			return nil, errGone
 		}
-		return nil, errors.New("something was said while the server stood still")
+		return nil, errors.New("something was received while the server stood still")
 	default:
 	}
 	return nil, q.t.say("release")

@@ -65,7 +65,7 @@ func Emit(kind, program string, p *Policy) ([]Emitted, error) {
 	case Cron:
 		return []Emitted{{"/etc/cron.d/plumb-protect", crontab(program, p, minutes)}}, nil
 	}
-	return nil, hint.Usage(fmt.Sprintf("nothing is known of %q", kind), "want "+hint.OneOf([]string{Systemd, Cron}))
+	return nil, hint.Usage(fmt.Sprintf("there is no form %q", kind), "use "+hint.OneOf([]string{Systemd, Cron}))
 }
 
 func unitFiles(program, file string, minutes int) []Emitted {

@@ -147,11 +147,11 @@ func (p *parser) rule(n *strictyaml.Node) {
 	p.points(n, r)
 	for _, had := range p.policy.Rules {
 		if r.Server != "" && had.Server == r.Server {
-			p.Errorf(n, "%s has a rule already, in line %d", r.Server, had.Line)
+			p.Errorf(n, "%s already has a rule, in line %d", r.Server, had.Line)
 		}
 	}
 	if r.Drill != nil && r.Every > 0 && r.Drill.Every > 0 && r.Drill.Every < r.Every {
-		p.Errorf(n, "a drill every %s proves nothing new: points are taken every %s", short(r.Drill.Every), short(r.Every))
+		p.Errorf(n, "a drill every %s proves nothing new, because points are taken only every %s", short(r.Drill.Every), short(r.Every))
 	}
 	p.policy.Rules = append(p.policy.Rules, r)
 }
@@ -224,11 +224,11 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 		"verify":    func(v *strictyaml.Node) { t.Verify = p.Switch(v, "verify") },
 	}, "to")
 	if at, err := replicate.ParseTarget(t.To); err == nil && at.Host == "" && len(t.SSH) > 0 {
-		p.Errorf(n, "%s is on this host: ssh says nothing", t.To)
+		p.Errorf(n, "%s is on this host: ssh has no effect", t.To)
 	}
 	for _, had := range r.Replicate {
 		if had.To == t.To {
-			p.Errorf(n, "%s is there twice", t.To)
+			p.Errorf(n, "%s is listed twice", t.To)
 		}
 	}
 	r.Replicate = append(r.Replicate, t)
@@ -268,7 +268,7 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 	p.whole(n, s)
 	for _, had := range r.Backup {
 		if had.Target() == s.Target() {
-			p.Errorf(n, "%s is there twice", s.Target())
+			p.Errorf(n, "%s is listed twice", s.Target())
 		}
 	}
 	r.Backup = append(r.Backup, s)

@@ -83,7 +83,7 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	// Whoever can write a policy decides to which host a database is sent with our rights.
 	for _, file := range []string{p.File, r.File} {
 		if err := host.Guarded(path.Dir(file), host.Verbatim(path.Base(file))); err != nil {
-			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "give it, and its directory, to root or to the user who runs this, for nobody else to write")
+			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "make it and its directory belong to root or to the user who runs this, and writable by nobody else")
 		}
 	}
 	unlock, err := r.Do.Lock(ctx, r.lock())

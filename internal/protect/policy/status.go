@@ -113,7 +113,7 @@ func (s *Status) runs(in Seen) {
 	case in.Now.Sub(began) > 3*in.Policy.Period()+slack(time.Hour):
 		missing(install, "the policy was last run %s ago", units.Age(int64(in.Now.Sub(began).Seconds())))
 	case in.Memory.Policy != in.Policy.File:
-		missing("plumb protect run POLICY carries this one out; one policy a host is remembered", "the last run was for another policy, %s", in.Memory.Policy)
+		missing("plumb protect run POLICY carries this one out; a host remembers one policy", "the last run was for another policy, %s", in.Memory.Policy)
 	}
 }
 
@@ -187,16 +187,16 @@ func late(every time.Duration) time.Duration { return every + every/2 + slack(ti
 // judge adds what of the rule is unmet.
 func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 	if !v.Runs && in.Unseen == "" {
-		v.missing("start it; if it is gone for good, take it out of the policy and destroy its points by name (plumb prune POINT)", "it does not run, so that no points are taken of it")
+		v.missing("start it; if it is gone for good, take it out of the policy and destroy its points by name (plumb prune POINT)", "it is not running, so no points of it are taken")
 	}
 	for _, p := range points {
 		if keep.At(p).Sub(in.Now) > ahead {
-			v.missing("set the clock right, or destroy that point by name (plumb prune POINT)", "point %s is of the future: a clock was wrong", p.ID)
+			v.missing("set the clock right, or destroy that point by name (plumb prune POINT)", "point %s is dated in the future: a clock was wrong", p.ID)
 			break
 		}
 	}
 	if v.Lost != "" {
-		v.missing("plumb prune POINT destroys what is left of one; with --forget it lets one go whose storage is gone for good", "%s", v.Lost)
+		v.missing("plumb prune POINT destroys what is left of one; with --forget it drops one whose storage is gone for good", "%s", v.Lost)
 	}
 	v.taken()
 	v.sent(in)
@@ -211,7 +211,7 @@ func (v *ServerStatus) missing(hint, format string, args ...any) {
 func old(age time.Duration) string { return units.Age(int64(age.Seconds())) }
 
 // runHint says what to do when something due was not done.
-const runHint = "plumb protect run takes, proves and sends what is due: look whether its timer runs, and what it said"
+const runHint = "plumb protect run takes, proves and sends what is due: check whether its timer runs, and what it logged"
 
 // taken adds what is unmet because points are not taken or proven often enough.
 func (v *ServerStatus) taken() {
@@ -220,14 +220,14 @@ func (v *ServerStatus) taken() {
 	case v.Newest == nil:
 		v.missing(runHint, "there is no point of it")
 	case v.Newest.Age > late(v.Rule.Every):
-		v.missing(runHint, "its newest point is %s old, and one is wanted every %s", old(v.Newest.Age), short(v.Rule.Every))
+		v.missing(runHint, "its newest point is %s old, but one is required every %s", old(v.Newest.Age), short(v.Rule.Every))
 	}
 	switch d := v.Rule.Drill; {
 	case d == nil:
 	case v.Proven == nil:
 		v.missing("plumb snapshot --drill proves one", "no point of it is proven to start")
 	case v.Proven.Age > late(d.Every)+v.Rule.Every:
-		v.missing("plumb drill proves one", "its newest proven point is %s old, and one is wanted every %s", old(v.Proven.Age), short(d.Every))
+		v.missing("plumb drill proves one", "its newest proven point is %s old, but one is required every %s", old(v.Proven.Age), short(d.Every))
 	}
 }
 

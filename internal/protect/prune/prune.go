@@ -93,10 +93,10 @@ func (p Pruner) named(ctx context.Context, h host.Reader, o Options) ([]keep.Pla
 // free is an error if something keeps a point that was named.
 func (p Pruner) free(ctx context.Context, h host.Reader, pt protect.Point, unread string) error {
 	cannot := func(why, help string) error {
-		return hint.With(fmt.Errorf("point %s cannot go: %s", pt.ID, why), help)
+		return hint.With(fmt.Errorf("point %s cannot be destroyed: %s", pt.ID, why), help)
 	}
 	if unread != "" {
-		return cannot(unread, fmt.Sprintf("nothing of it was destroyed. If that storage is gone for good, plumb prune %s --forget drops what is written of the point", pt.ID))
+		return cannot(unread, fmt.Sprintf("nothing of it was destroyed. If that storage is gone for good, plumb prune %s --forget drops the record of the point", pt.ID))
 	}
 	if pt.State != protect.Taken && len(pt.Leaves()) == 0 {
 		return nil // what was begun is finished
@@ -251,7 +251,7 @@ func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect
 	}
 	facts := p.Facts(ctx, p.Keeper.Do, all)
 	if f.Record() && !facts[now.ID].Ended {
-		return errors.New("all of its snapshots were gone when that was decided, and no longer are")
+		return errors.New("all of its snapshots were gone when that was decided, but are there now")
 	}
 	return plan.Again(p.Keeper.Now(), now.ID, all, facts)
 }
@@ -263,11 +263,11 @@ func same(planned, now protect.Point) error {
 	}
 	switch {
 	case planned.State != now.State:
-		return fmt.Errorf("it was %s when that was decided, and is %s", planned.State, now.State)
+		return fmt.Errorf("it was %s when that was decided, but is %s now", planned.State, now.State)
 	case planned.Label != now.Label:
-		return fmt.Errorf("it was %s when that was decided, and is %s", planned.Label, now.Label)
+		return fmt.Errorf("it was %s when that was decided, but is %s now", planned.Label, now.Label)
 	case !slices.EqualFunc(planned.Members, now.Members, member):
-		return errors.New("it has other snapshots than when that was decided, or others of them can be looked at")
+		return errors.New("its snapshots, or which of them can be read, have changed since that was decided")
 	}
 	return nil
 }

@@ -278,7 +278,7 @@ func TestRecordsOfWhatIsGone(t *testing.T) {
 	}
 	p.Keeper.Storages = []protect.Storage{shelf{gone: gone[1:], dead: all[4].ID}} // the first came back, as a dataset got its name again
 	done, err := p.Carry(t.Context(), plans[0])
-	if err == nil || len(done) != 2 || done[0].Gone || !done[1].Gone || !done[1].Ended || !strings.Contains(done[0].Why, "no longer are") {
+	if err == nil || len(done) != 2 || done[0].Gone || !done[1].Gone || !done[1].Ended || !strings.Contains(done[0].Why, "but are there now") {
 		t.Errorf("%+v, %v", done, err)
 	}
 	left, err := p.Keeper.Store.List(t.Context(), p.Keeper.Do)

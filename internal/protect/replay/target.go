@@ -85,7 +85,7 @@ func (t Target) zoned(date, zone string) (Target, error) {
 	}
 	for _, d := range []time.Duration{-time.Hour, time.Hour} {
 		if other := at.Add(d); other.Format(wall) == date {
-			return t, hint.Usage(fmt.Sprintf("%s came twice by the clocks of %s", date, zone), fmt.Sprintf("say which: '%s' or '%s'", at.Format(wall+" -0700"), other.Format(wall+" -0700")))
+			return t, hint.Usage(fmt.Sprintf("%s occurred twice by the clocks of %s", date, zone), fmt.Sprintf("say which: '%s' or '%s'", at.Format(wall+" -0700"), other.Format(wall+" -0700")))
 		}
 	}
 	t.Time = at

@@ -58,7 +58,7 @@ func meant(source dataset, sent *Sent) func(zfs.Head) error {
 }
 
 func wayOut(sent *Sent) string {
-	return "nothing of it was sent; find out who began to receive into " + sent.Dataset + " there: zfs receive -A throws it away"
+	return "nothing of it was sent; find out who started to receive into " + sent.Dataset + " there; zfs receive -A discards it"
 }
 
 // received gives a stream once its beginning shows that it is of one snapshot of a filesystem, and stops any other. What zfs send -R

@@ -283,7 +283,7 @@ func TestReplicateAfterACut(t *testing.T) {
 func TestReplicateEncrypted(t *testing.T) {
 	w := twoPools(t)
 	if w.fuse {
-		t.Skip("zfs-fuse knows no encryption: test/real/vm runs it on OpenZFS")
+		t.Skip("zfs-fuse has no encryption: test/real/vm runs it on OpenZFS")
 	}
 	w.encrypt(t)
 	first := w.point(t, 2000)

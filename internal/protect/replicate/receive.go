@@ -26,7 +26,7 @@ func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out
 	}
 	words := allowed(r.Only, command)
 	if words == nil {
-		return hint.With(fmt.Errorf("refused: %s is not what plumb replicate types for a dataset below %s", strconv.Quote(command), r.Only),
+		return hint.With(fmt.Errorf("refused: %s is not a command that plumb replicate runs for a dataset below %s", strconv.Quote(command), r.Only),
 			"the key is for plumb replicate alone; both hosts need the same version of it")
 	}
 	switch words[1] {
@@ -46,7 +46,7 @@ func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out
 // verify starts a copy of a point that was received, and answers what came of it.
 func (r Receiver) verify(ctx context.Context, id string, in io.Reader, out io.Writer) error {
 	if r.Prove == nil {
-		a := answer{Refused: "this key may send points, and not have copies of them started", Hint: "plumb receive --only " + r.Only + " --verify, in the target's authorized_keys, lets it"}
+		a := answer{Refused: "this key may send points, but not start copies of them", Hint: "plumb receive --only " + r.Only + " --verify in the target's authorized_keys allows it"}
 		return json.NewEncoder(out).Encode(a)
 	}
 	p, err := hearZFS(in, id)

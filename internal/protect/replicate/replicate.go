@@ -144,9 +144,9 @@ func (s *sending) possible() error {
 		case m.Storage != "zfs" && m.Storage != "zfs-fuse" || !ok:
 			return hint.With(fmt.Errorf("%s is on %s", m.Name, m.Storage), "only points on ZFS are sent")
 		case !plain.MatchString(strings.Replace(m.Snapshot, "@", "/", 1)):
-			return hint.With(fmt.Errorf("%q is a name that is not sent: want letters, digits and _.:-", m.Snapshot), "zfs rename gives the dataset another; then take a new point")
+			return hint.With(fmt.Errorf("%q is a name that is not sent: use letters, digits and _.:-", m.Snapshot), "zfs rename gives the dataset another; then take a new point")
 		case s.t.Host == "" && (zfs.Within(dataset, s.t.Dataset) || zfs.Within(s.t.Dataset, dataset)):
-			return hint.With(fmt.Errorf("%s and the target lie in one another", dataset), "name another dataset, of another pool")
+			return hint.With(fmt.Errorf("%s and the target are one below the other", dataset), "name another dataset, of another pool")
 		}
 	}
 	return nil
@@ -244,7 +244,7 @@ func (s *sending) doubt(ctx context.Context) string {
 	if !same || !s.here(ctx) {
 		return ""
 	}
-	return "the target lies in the pool " + pool + ", as what was sent does: if that pool is lost, both are"
+	return "the target is in the pool " + pool + ", like the source: if that pool is lost, both are"
 }
 
 // here tells whether the target is this host, also where SSH leads back to it: then its dataset has the GUID of one of this host.

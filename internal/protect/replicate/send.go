@@ -81,7 +81,7 @@ func read(ctx context.Context, run func(context.Context, ...string) ([]byte, err
 			continue
 		}
 		if m.birth, err = strconv.ParseUint(row[2], 10, 64); err != nil || row[0] != m.name {
-			return d, fmt.Errorf("what zfs get tells of %s is not understood", name)
+			return d, fmt.Errorf("the output of zfs get for %s is not understood", name)
 		}
 		switch {
 		case m.name == name:
@@ -162,7 +162,7 @@ func (s *sending) way(ctx context.Context, source, replica dataset) (string, err
 	want := wayCompressed
 	switch {
 	case encrypted && s.theirFuse && !s.o.Decrypted:
-		return "", errors.New("the target's zfs-fuse knows no encryption: it would lie there in the clear")
+		return "", errors.New("the target's zfs-fuse has no encryption: the data would be stored there unencrypted")
 	case s.Fuse || s.theirFuse:
 		want = wayPlain
 	case encrypted && !s.o.Decrypted:
@@ -171,13 +171,13 @@ func (s *sending) way(ctx context.Context, source, replica dataset) (string, err
 	had := s.holder[chainPrefix+source.guid]
 	switch {
 	case had != "" && !isWay(had):
-		return "", fmt.Errorf("a newer plumb began it: it was sent %q, which this one does not know", had)
+		return "", fmt.Errorf("a newer Plumb began it: it was sent %q, which this one does not know", had)
 	case had != "" && (had == wayRaw) != (want == wayRaw):
-		return "", hint.With(fmt.Errorf("it was sent %s before, and now would be %s: mixed, later raw streams would be refused", had, want), "continue as before, or start over with another target")
+		return "", hint.With(fmt.Errorf("it was sent %s before, and would be sent %s now: after a mix, later raw streams would be refused", had, want), "continue as before, or start over with another target")
 	case had != "":
 		return had, nil
 	case replica.there:
-		return "", hint.With(errors.New("the target has a dataset of that name which did not come from this one"), "look at it, and name another target or rename it")
+		return "", hint.With(errors.New("the target has a dataset of that name that did not come from this one"), "look at it, and name another target or rename it")
 	}
 	s.holder[chainPrefix+source.guid] = want
 	_, err := s.at(ctx, setChain(s.t.Dataset, source.guid, want)...)
@@ -185,7 +185,7 @@ func (s *sending) way(ctx context.Context, source, replica dataset) (string, err
 }
 
 // errNothing is what a receiver that is just being ended leaves for a moment.
-var errNothing = hint.With(errors.New("the target has a dataset without any snapshot there"), "zfs destroy it, when nothing in it is needed")
+var errNothing = hint.With(errors.New("the target has a dataset without any snapshot there"), "destroy it with zfs destroy, if nothing in it is needed")
 
 // baseOf gives what both sides have, which must be the newest that the target has: nothing of it is
 // rolled back.
@@ -202,15 +202,15 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 	common := slices.ContainsFunc(replica.moments, func(m moment) bool { _, both := source.of(m.guid); return both })
 	switch {
 	case !ok && common:
-		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: it was taken there after what both have in common, or destroyed here", last.name),
-			"nothing of the target is rolled back: destroy it there when nobody needs it, or start over with another target")
+		return "", hint.With(fmt.Errorf("the target's newest snapshot %s does not exist here: it was taken there after the newest common one, or destroyed here", last.name),
+			"Plumb rolls nothing back at the target: destroy it there if nobody needs it, or start over with another target")
 	case !ok:
-		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here, nor any other of it: what both had in common was destroyed here", last.name),
-			"nothing of the target is rolled back: start over with another target")
+		return "", hint.With(fmt.Errorf("the target's newest snapshot %s does not exist here, and neither does any other: the common ones were destroyed here", last.name),
+			"Plumb rolls nothing back at the target: start over with another target")
 	case base.birth > this.birth:
-		return "", hint.With(fmt.Errorf("the target has a newer point already: %s", last.name), "send a point that is newer than that")
+		return "", hint.With(fmt.Errorf("the target already has a newer point: %s", last.name), "send a point that is newer than that")
 	case replica.values["written"] != "" && replica.values["written"] != "-" && replica.values["written"] != "0":
-		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: zfs rollback "+last.name+" throws that away there, or start over with another target")
+		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "Plumb rolls nothing back there: zfs rollback "+last.name+" discards that at the target, or start over with another target")
 	}
 	return base.name, nil
 }
@@ -230,7 +230,7 @@ func (s *sending) resume(ctx context.Context, token string, source dataset, sent
 	return err
 }
 
-var errTaken = errors.New("the target takes no more")
+var errTaken = errors.New("the target accepts no more")
 
 // stream runs both ends. When one fails the other is ended: a stream that is cut is never taken for a whole one.
 func (s *sending) stream(ctx context.Context, argv []string, source dataset, sent *Sent) error {

@@ -27,7 +27,7 @@ var (
 func ParseTarget(text string) (Target, error) {
 	t := Target{Dataset: text}
 	wrong := func(why string) (Target, error) {
-		return Target{}, hint.Usage("the target "+strconv.Quote(text)+" "+why, "want pool/dataset or ssh://[user@]host[:port]/pool/dataset")
+		return Target{}, hint.Usage("the target "+strconv.Quote(text)+" "+why, "use pool/dataset or ssh://[user@]host[:port]/pool/dataset")
 	}
 	if strings.HasPrefix(text, "ssh:") {
 		u, err := url.Parse(text)

@@ -58,17 +58,17 @@ func hear(in io.Reader, id, of string, snapshot func(protect.Member) bool) (p pr
 		return p, err
 	}
 	if len(text) > mostPoint {
-		return p, errors.New("what is told of the point is too long")
+		return p, errors.New("the description of the point is too long")
 	}
 	if err := json.Unmarshal(text, &p); err != nil {
-		return p, fmt.Errorf("read what is told of the point: %w", err)
+		return p, fmt.Errorf("read the description of the point: %w", err)
 	}
 	if p.ID != id || !pointID.MatchString(id) || p.Form < 1 || p.Form > protect.Form {
-		return p, fmt.Errorf("what is told is not of point %s, or of a newer Plumb", id)
+		return p, fmt.Errorf("the description is not of point %s, or was written by a newer Plumb", id)
 	}
 	p = Told(p)
 	if why := odd(p, of, snapshot); why != "" {
-		return p, fmt.Errorf("what is told of point %s is refused: %s", id, why)
+		return p, fmt.Errorf("the description of point %s is refused: %s", id, why)
 	}
 	return p, nil
 }

@@ -52,26 +52,26 @@ func TestHear(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	for want, change := range map[string]func(*protect.Point){
-		"names no server":                  func(p *protect.Point) { p.Server.Ref.Kind = "../mysql" },
-		"it names no server":               func(p *protect.Point) { p.Server.Version = "10.11\n" },
-		"has no parts":                     func(p *protect.Point) { p.Members = nil },
-		"not the path of a directory":      func(p *protect.Point) { p.Server.Dirs[0].Path = "/var/../etc" },
-		"is not the path of a directory":   func(p *protect.Point) { p.Server.Dirs[0].Link = "../../x" },
-		"not a snapshot of ZFS":            func(p *protect.Point) { p.Members[0].Mountpoint = "/" },
-		"is not a snapshot of ZFS":         func(p *protect.Point) { p.Members[0].Snapshot = "tank/../db@x" },
-		"\" is not a snapshot of ZFS":      func(p *protect.Point) { p.Members[0].GUID = "all" },
-		"on \"/x\\ny\" is not a snapshot":  func(p *protect.Point) { p.Members[0].Mountpoint = "/x\ny" },
-		"not a setting":                    func(p *protect.Point) { p.Server.Settings["a\nb"] = "1" },
-		"is not a setting":                 func(p *protect.Point) { p.Server.Settings["a"] = "1\nplugin_load = x" },
-		"not a file that a copy needs":     func(p *protect.Point) { p.Files = map[string]string{"../../etc/cron.d/x": "y"} },
-		"not of point":                     func(p *protect.Point) { p.ID = "20261123T210500Z-4f3b" },
-		"is not of point":                  func(p *protect.Point) { p.Form = protect.Form + 1 },
-		"what is told of the point is too": func(p *protect.Point) { p.Host = strings.Repeat("x", mostPoint) },
+		"names no server":                     func(p *protect.Point) { p.Server.Ref.Kind = "../mysql" },
+		"it names no server":                  func(p *protect.Point) { p.Server.Version = "10.11\n" },
+		"has no parts":                        func(p *protect.Point) { p.Members = nil },
+		"not the path of a directory":         func(p *protect.Point) { p.Server.Dirs[0].Path = "/var/../etc" },
+		"is not the path of a directory":      func(p *protect.Point) { p.Server.Dirs[0].Link = "../../x" },
+		"not a snapshot of ZFS":               func(p *protect.Point) { p.Members[0].Mountpoint = "/" },
+		"is not a snapshot of ZFS":            func(p *protect.Point) { p.Members[0].Snapshot = "tank/../db@x" },
+		"\" is not a snapshot of ZFS":         func(p *protect.Point) { p.Members[0].GUID = "all" },
+		"on \"/x\\ny\" is not a snapshot":     func(p *protect.Point) { p.Members[0].Mountpoint = "/x\ny" },
+		"not a setting":                       func(p *protect.Point) { p.Server.Settings["a\nb"] = "1" },
+		"is not a setting":                    func(p *protect.Point) { p.Server.Settings["a"] = "1\nplugin_load = x" },
+		"not a file that a copy needs":        func(p *protect.Point) { p.Files = map[string]string{"../../etc/cron.d/x": "y"} },
+		"not of point":                        func(p *protect.Point) { p.ID = "20261123T210500Z-4f3b" },
+		"is not of point":                     func(p *protect.Point) { p.Form = protect.Form + 1 },
+		"the description of the point is too": func(p *protect.Point) { p.Host = strings.Repeat("x", mostPoint) },
 	} {
 		bad := example()
 		change(&bad)
 		text, err := json.Marshal(bad)
-		if must(t, err); want == "what is told of the point is too" {
+		if must(t, err); want == "the description of the point is too" {
 			text = bytes.Repeat([]byte(" "), mostPoint+1)
 		}
 		if _, err := hearZFS(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {

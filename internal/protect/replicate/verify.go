@@ -105,11 +105,11 @@ func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
 	var a answer
 	switch err := json.Unmarshal(out.Bytes(), &a); {
 	case err != nil:
-		return d, fmt.Errorf("what %s answered is not understood: %w", s.t.Host, err)
+		return d, fmt.Errorf("the answer of %s is not understood: %w", s.t.Host, err)
 	case a.Refused != "":
 		return d, hint.With(fmt.Errorf("%s refused: %s", s.t.Host, a.Refused), a.Hint)
 	case a.Drill.At.IsZero():
-		return d, fmt.Errorf("%s answered no drill", s.t.Host)
+		return d, fmt.Errorf("%s sent no result of a drill", s.t.Host)
 	}
 	return a.Drill, nil
 }

@@ -68,7 +68,7 @@ func (c *checking) swappable(ctx context.Context, name string) error {
 	}
 	for _, other := range zfs.Names(out) {
 		if !slices.ContainsFunc(c.plan.Point.Members, func(m protect.Member) bool { return m.Name == other }) {
-			return hint.With(fmt.Errorf("%s lies below %s, is not in the point, and would be taken along", other, name), "zfs rename it to another place")
+			return hint.With(fmt.Errorf("%s is below %s, but not in the point, and would be moved along", other, name), "zfs rename it to another place")
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 	}
 	all := zfs.ParseProperties(out)
 	if strings.Count(string(out), "\n") != len(all) {
-		return errors.New("a property of it is not understood: it may hold a line break")
+		return errors.New("one of its properties cannot be read: it may contain a line break")
 	}
 	seen := map[string]bool{}
 	for _, p := range all {
@@ -103,15 +103,15 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 		case p.Name == "mountpoint":
 			v.inherits = !set
 			if p.Value != v.Mountpoint {
-				err = hint.With(fmt.Errorf("its mountpoint is %s, and it is mounted on %s", p.Value, v.Mountpoint), "Plumb swaps what ZFS itself mounts")
+				err = hint.With(fmt.Errorf("its mountpoint is %s, but it is mounted on %s", p.Value, v.Mountpoint), "Plumb can only replace what ZFS itself mounts")
 			}
 		case p.Name == "canmount":
 			if v.said = p.Source == "local"; p.Value == "on" {
 				continue
 			}
-			err = hint.With(errors.New("its canmount is "+p.Value+": who mounts it is not known"), "Plumb swaps what ZFS itself mounts")
+			err = hint.With(errors.New("its canmount is "+p.Value+": who mounts it is not known"), "Plumb can only replace what ZFS itself mounts")
 		case p.Name == "encryptionroot" && p.Value == v.Name:
-			err = hint.With(errors.New("it has an encryption key of its own, and a rollback of such a dataset was never tested"), "plumb clone starts a copy of the point, beside the server")
+			err = hint.With(errors.New("it has an encryption key of its own, and a rollback of such a dataset has never been tested"), "plumb clone starts a copy of the point, beside the server")
 		case p.Source == "temporary": // zfs mount -o nosuid
 			c.note(p.Name + "=" + p.Value + " of " + v.Name + " is set for its mount alone, and what takes its place is mounted without it: set it with zfs set")
 		case !set || slices.Contains(fixed, p.Name) || strings.HasPrefix(p.Name, ownPrefix) || none(p):
@@ -134,16 +134,16 @@ func (c *checking) left(ctx context.Context, name string) {
 	out, err := c.h.Output(ctx, zfs.Granted(name)...)
 	switch {
 	case err != nil:
-		c.note("whether zfs allow gives rights on " + name + " cannot be seen: they would not come along")
+		c.note("whether zfs allow gives rights on " + name + " cannot be seen: they would not be kept")
 	case zfs.OwnRights(out, name):
-		c.note("rights that zfs allow gives on " + name + " itself stay with the old dataset: give them again")
+		c.note("rights that zfs allow gives on " + name + " itself stay with the old dataset: set them again")
 	}
 	out, err = c.h.Output(ctx, zfs.BookmarksOf(name)...)
 	switch n := len(zfs.Names(out)); {
 	case err != nil:
-		c.note("whether " + name + " has bookmarks cannot be seen: they would not come along")
+		c.note("whether " + name + " has bookmarks cannot be seen: they would not be kept")
 	case n > 0:
-		c.note(units.Count(n, "bookmark") + " of " + name + " will stay with the old dataset: what is sent from there starts over")
+		c.note(units.Count(n, "bookmark") + " of " + name + " will stay with the old dataset: incremental sends from there start over")
 	}
 }
 
@@ -165,14 +165,14 @@ func (c *checking) mounts(ctx context.Context) error {
 		}
 		last := slices.IndexFunc(all, func(m observe.Mount) bool { return m.Point == v.Mountpoint })
 		if last < 0 || v.top == "" && all[last].Source != v.Name || slices.ContainsFunc(all[last+1:], func(m observe.Mount) bool { return m.Point == v.Mountpoint }) {
-			return hint.With(fmt.Errorf("%s is not what is mounted on %s here, or not alone", v.Name, v.Mountpoint), "run plumb where the server's mounts are, outside of a container")
+			return hint.With(fmt.Errorf("%s is not what is mounted on %s here, or not the only thing", v.Name, v.Mountpoint), "run plumb where the server's mounts are, outside of a container")
 		}
 	}
 	for _, m := range all {
 		for _, v := range c.plan.Volumes {
 			ours := slices.ContainsFunc(c.plan.Volumes, func(o Volume) bool { return o.Mountpoint == m.Point })
 			if !ours && paths.Within(m.Point, v.Mountpoint) {
-				return hint.With(fmt.Errorf("%s is mounted in %s, and is not in the point", m.Point, v.Mountpoint), "unmount it")
+				return hint.With(fmt.Errorf("%s is mounted in %s, but is not in the point", m.Point, v.Mountpoint), "unmount it")
 			}
 		}
 	}

@@ -43,11 +43,11 @@ func Moment(text string) (replay.Target, error) { return replay.Parse(text) }
 // exactly.
 func (c *checking) way(ctx context.Context) error {
 	if c.o.To.Time.After(c.r.Keeper.Now()) {
-		return hint.With(errors.New(c.o.To.Text+" is still to come"), "give a time in the past")
+		return hint.With(errors.New(c.o.To.Text+" is in the future"), "give a time in the past")
 	}
 	if !c.o.To.Time.IsZero() {
 		if err := later(*c.o.To, c.plan.Point); err != nil {
-			return hint.With(err, "take an earlier point: without POINT, plumb rollback finds it")
+			return hint.With(err, "use an earlier point: without POINT, plumb rollback finds it")
 		}
 	}
 	e, _, err := replay.EngineOf(c.r.Keeper, c.plan.Server)
@@ -108,7 +108,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 		return nil, host.HeldBy(err, "another Plumb is replaying a log on this host", "wait until it has ended")
 	}
 	defer unlock()
-	k.Tell("take away what an earlier run left", r.sweep(ctx)) // whose names are others
+	k.Tell("remove what an earlier run left", r.sweep(ctx)) // whose names are others
 	if plan.Opens > 0 {
 		if err := k.Do.Replace(ctx, timelines(k, plan.Server), fmt.Appendf(nil, "%d\n", plan.Opens), 0o600); err != nil {
 			return nil, err

@@ -82,15 +82,15 @@ func unfit(p protect.Point, known keep.Facts, o Options) string {
 // nowhere says that no point leads to a time. all are the server's, the newest first.
 func nowhere(ref stack.Ref, to replay.Target, all []protect.Point, passed []string) error {
 	if len(all) == 0 {
-		return hint.With(errors.Join(fmt.Errorf("there is no point of %s as it runs now", ref), text(passed)), "plumb protect list shows all")
+		return hint.With(errors.Join(fmt.Errorf("there is no point of the %s that runs now", ref), text(passed)), "plumb protect list shows all")
 	}
 	if len(passed) == 0 {
 		first := all[len(all)-1]
 		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, units.Moment(first.Times.Began)),
-			"an earlier backup leads there: plumb backup list shows them")
+			"use an earlier backup: plumb backup list shows them")
 	}
-	return hint.With(fmt.Errorf("no point of %s leads to %s: %s", ref, to.Text, strings.Join(passed, "; ")),
-		"plumb drill proves a point; --unproven takes one that is not")
+	return hint.With(fmt.Errorf("%[2]s cannot be reached from any point of %[1]s: %[3]s", ref, to.Text, strings.Join(passed, "; ")),
+		"plumb drill proves a point; --unproven uses one that is not proven")
 }
 
 // text is an error that says what was passed over; nil for nothing.

@@ -24,18 +24,18 @@ const tick = 20 * time.Millisecond
 // back with the server. They are listed in any case. What was removed since cannot be seen.
 func (c *checking) others(ctx context.Context) error {
 	if why := c.setBack(ctx); why != "" && !c.o.Others {
-		return hint.With(fmt.Errorf("it is not known which files of others changed on its datasets since the point, because the clock was set back: %s", why), "--others rolls back whatever changed")
+		return hint.With(fmt.Errorf("it is not known which files of others changed on its datasets since the point, because the clock was set back: %s", why), "--others rolls back all the same")
 	} else if why != "" {
-		c.note("the clock was set back since (" + why + "): other files than these can have changed, and would go back as well")
+		c.note("the clock was set back since (" + why + "): more files than these may have changed, and would be reverted too")
 	}
 	for _, v := range c.plan.Volumes {
 		out, err := c.r.Keeper.Do.Run(ctx, changedByOthers(v.Member, c.plan.Server, c.plan.Point.Times)...)
 		if err != nil && c.o.Others {
-			c.note("whether files of others changed on " + v.Name + " cannot be seen: they would go back as well")
+			c.note("whether files of others changed on " + v.Name + " cannot be seen: they would be reverted too")
 			continue
 		}
 		if err != nil {
-			return hint.With(fmt.Errorf("look which files of others changed on %s since the point: %w", v.Name, err), "--others rolls back whatever changed")
+			return hint.With(fmt.Errorf("find which files of others changed on %s since the point: %w", v.Name, err), "--others rolls back all the same")
 		}
 		for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 			if name != "" && !c.open[name] {

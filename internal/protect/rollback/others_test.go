@@ -77,7 +77,7 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 	ahead := c(false) // the point was dated by a clock that was set back since, and what changed since looks older
 	ahead.plan.Point.ID, ahead.plan.Point.Times.Snapshot = "20261124T010000Z-0000", time.Now().Add(time.Minute)
-	if err := ahead.others(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock was set back: point 20261124T010000Z-0000 is of the future") {
+	if err := ahead.others(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock was set back: point 20261124T010000Z-0000 is dated in the future") {
 		t.Errorf("after a clock that was ahead: %v", err)
 	}
 	ahead.o.Others = true
@@ -100,7 +100,7 @@ func TestOthersThatCannotBeSeen(t *testing.T) {
 		c.plan.Volumes = []Volume{{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: "/srv/db"}}}}
 		return c
 	}
-	if err := c(false).others(t.Context()); err == nil || !strings.Contains(err.Error(), "look which files of others changed on tank/db") {
+	if err := c(false).others(t.Context()); err == nil || !strings.Contains(err.Error(), "find which files of others changed on tank/db") {
 		t.Errorf("refused by %v", err)
 	}
 	told := c(true)

@@ -33,7 +33,7 @@ type Options struct {
 	Service     string         // of service(8), in place of both
 	Replicas    bool           // also with replicas or in a cluster, which will not follow; never where that needs a new timeline
 	Others      bool           // also when files that are not the server's changed since the point
-	Unproven    bool           // also to a point that no drill has proven
+	Unproven    bool           // allow a point that no drill has proven
 	To          *replay.Target // the log is replayed from the point up to it
 	Memory      int64          // of the copy into which it is replayed, in bytes
 	Within      time.Duration  // until the server must answer; ten minutes when 0
@@ -144,7 +144,7 @@ type checking struct {
 func (c *checking) same(context.Context) error {
 	p := c.plan.Point
 	if p.Server.Identity != c.now.Server.Identity {
-		return fmt.Errorf("the server has the identity %q, and the point is of %q", c.now.Server.Identity, p.Server.Identity)
+		return fmt.Errorf("the server has the identity %q, but the point is of %q", c.now.Server.Identity, p.Server.Identity)
 	}
 	names := func(vols []protect.Volume) (all []string) {
 		for _, v := range vols {
@@ -158,12 +158,12 @@ func (c *checking) same(context.Context) error {
 		of = append(of, m.Volume)
 	}
 	if was, is := names(of), names(c.now.Set.Volumes); !slices.Equal(was, is) {
-		return hint.With(fmt.Errorf("it keeps its data on %s now, and the point is of %s", strings.Join(is, ", "), strings.Join(was, ", ")),
+		return hint.With(fmt.Errorf("it now keeps its data on %s, but the point is of %s", strings.Join(is, ", "), strings.Join(was, ", ")),
 			"plumb clone starts a copy of the point, beside the server")
 	}
 	for i, m := range p.Members {
 		if !swaps(m.Storage) {
-			return hint.With(fmt.Errorf("%s is on %s, and Plumb swaps datasets of ZFS and subvolumes of btrfs", m.Name, m.Storage), "plumb clone starts a copy of the point, beside the server")
+			return hint.With(fmt.Errorf("%s is on %s, but Plumb can only roll back ZFS datasets and btrfs subvolumes", m.Name, m.Storage), "plumb clone starts a copy of the point, beside the server")
 		}
 		other := slices.IndexFunc(p.Members[:i], func(o protect.Member) bool { return o.Name == m.Name })
 		switch {
@@ -202,17 +202,17 @@ func (c *checking) readable(ctx context.Context) error {
 func (c *checking) cluster(context.Context) error {
 	db := c.s.Find(c.plan.Server.Ref)
 	if db == nil {
-		return errors.New("who follows it is not known: it is not in the stack")
+		return errors.New("whether it has replicas is not known: it is not in the stack")
 	}
 	if role, _ := db.Get("replication_role"); c.plan.Point.Position.Timeline > 0 && role.String() == "standby" {
-		return hint.With(errors.New("it is a standby, and after a rollback it could no longer follow its primary"), "roll back its primary, or make the standby again with plumb clone --replica")
+		return hint.With(errors.New("it is a standby, and after a rollback it could no longer follow its primary"), "roll back its primary, or rebuild the standby with plumb clone --replica")
 	}
 	if c.o.Replicas {
 		return nil
 	}
 	if mode := c.plan.Server.Settings["archive_mode"]; mode != "" && mode != "off" {
-		return hint.With(errors.New("its log is archived (archive_mode is "+mode+"), and the archive would hold what it wrote since as well as what it writes then"),
-			"--replicas does it nevertheless: it writes on a timeline of its own; take a new backup then")
+		return hint.With(errors.New("its log is archived (archive_mode is "+mode+"), and the archive would contain both what it has written since and what it writes afterwards"),
+			"--replicas rolls back anyway: it then writes on a new timeline; take a new backup")
 	}
 	if _, known := db.Facts["replicas"]; !known {
 		return hint.With(errors.New("whether replicas are connected to it is not known"), "plumb rollback --grants shows the rights that this needs; --replicas rolls back anyway")
@@ -223,7 +223,7 @@ func (c *checking) cluster(context.Context) error {
 		yes, _ := v.Bool()
 		text, isText := v.Text()
 		if known && (number && n > 0 || yes || isText && slices.Contains(f.texts, text)) {
-			return hint.With(fmt.Errorf("%s: they would not be rolled back with it", f.what), "--replicas rolls back anyway; what follows it must then be made again (plumb clone --replica)")
+			return hint.With(fmt.Errorf("%s: they would not be rolled back with it", f.what), "--replicas rolls back anyway; its replicas must then be rebuilt (plumb clone --replica)")
 		}
 	}
 	return nil

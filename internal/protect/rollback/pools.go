@@ -79,7 +79,7 @@ func (c *checking) reserved(ctx context.Context, root Volume) error {
 		return fmt.Errorf("zfs gives %q as what is available in %s", strings.TrimSpace(string(out)), path.Dir(root.Name))
 	}
 	if free < need {
-		return hint.With(fmt.Errorf("%s are reserved for %s, which would be reserved once more for what takes its place, and only %s are free", units.Bytes(need), root.Name, units.Bytes(free)),
+		return hint.With(fmt.Errorf("%s are reserved for %s, and would be reserved again for what replaces it, but only %s are free", units.Bytes(need), root.Name, units.Bytes(free)),
 			"zfs set reservation=none refreservation=none "+root.Name+" (and below it), and set them again afterwards; or plumb prune makes room")
 	}
 	c.note(units.Bytes(need) + " stay reserved for the old dataset as well, " + root.Before)

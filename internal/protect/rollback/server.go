@@ -31,7 +31,7 @@ func (c *checking) startable(ctx context.Context) error {
 	case len(o.Stop) > 0 && len(o.Start) > 0:
 		c.plan.Stop, c.plan.Start = o.Stop, o.Start
 	case len(o.Stop)+len(o.Start) > 0:
-		return hint.Usage("only one of two commands is given", "give both, --stop and --start")
+		return hint.Usage("only one of the two commands is given", "give both, --stop and --start")
 	case o.Service != "" && strings.Trim(o.Service, url.PathEscape(o.Service)) == "" && o.Service[0] != '-':
 		c.plan.Stop, c.plan.Start = []string{"service", o.Service, "stop"}, []string{"service", o.Service, "start"}
 	case sv.Unit != "":
@@ -40,7 +40,7 @@ func (c *checking) startable(ctx context.Context) error {
 		}
 		c.plan.Stop, c.plan.Start = []string{"systemctl", "stop", "--", sv.Unit}, []string{"systemctl", "start", "--", sv.Unit}
 	default:
-		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
+		return hint.With(errors.New("no systemd unit starts it, so it could be stopped but not started again"),
 			"name its --service, or say how with --stop COMMAND and --start COMMAND")
 	}
 	return service.Seen(ctx, c.h, c.plan.Target)

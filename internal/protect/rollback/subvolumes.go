@@ -51,7 +51,7 @@ func (c *checking) subvolume(ctx context.Context, v *Volume) error {
 			return err
 		}
 		if st.UID != 0 || st.Mode.Perm()&0o022 != 0 {
-			return hint.With(fmt.Errorf("others than root may write to %s, and could put another subvolume in its place", path.Join(v.top, dir)), "give the directory to root")
+			return hint.With(fmt.Errorf("users other than root can write to %s, and could put another subvolume in its place", path.Join(v.top, dir)), "give the directory to root")
 		}
 		if dir == "/" {
 			break
@@ -79,7 +79,7 @@ func (c *checking) subvolume(ctx context.Context, v *Volume) error {
 func alone(name string, all []btrfs.Subvolume) error {
 	for _, s := range all {
 		if other := "/" + s.Path; other != name && paths.Within(other, name) {
-			return hint.With(fmt.Errorf("the subvolume %s lies below it, is not in its snapshot, and would be taken along", other), "move it to another place of the filesystem, and mount it where it is now")
+			return hint.With(fmt.Errorf("the subvolume %s is below it, but not in its snapshot, and would be moved along", other), "move it to another place of the filesystem, and mount it where it is now")
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func (c *checking) shownAt(ctx context.Context, v *Volume) error {
 		if by := strings.Split(f[3], ","); !slices.ContainsFunc(by, func(o string) bool {
 			return strings.Trim(strings.TrimPrefix(o, "subvol="), "/") == strings.Trim(v.Name, "/")
 		}) {
-			return hint.With(fmt.Errorf("/etc/fstab mounts it with %s, which after a swap is what was before", f[3]), "name it there by its path: subvol="+v.Name)
+			return hint.With(fmt.Errorf("/etc/fstab mounts it with %s, which would still be the old subvolume after the rollback", f[3]), "name it there by its path: subvol="+v.Name)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func Listening(network, address string) (look change.Inspection, shows string, e
 	_, port, _ := strings.Cut(address, ":")
 	n, err := strconv.ParseUint(port, 10, 16)
 	if network != "tcp" || err != nil {
-		return look, "", hint.With(fmt.Errorf("it is reached by %s at %s, where it cannot be seen whether it runs", network, address), "let it listen on a socket of this host")
+		return look, "", hint.With(fmt.Errorf("it is reached by %s at %s, where Plumb cannot see whether it runs", network, address), "let it listen on a socket of this host")
 	}
 	return change.Inspection{File: "/proc/net/tcp", Match: fmt.Sprintf(`^ *[0-9]+: [0-9A-F]{8}:(%04X) 0{8}:0{4} 0A `, n)}, fmt.Sprintf("%04X", n), nil
 }
@@ -42,7 +42,7 @@ func Listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
 func Seen(ctx context.Context, h host.Reader, at host.Target) error {
 	seen, err := Listens(ctx, h, at)
 	if err == nil && !seen {
-		err = hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", at.Address),
+		err = hint.With(fmt.Errorf("Plumb cannot see from here that it listens on %s, and so not whether it runs", at.Address),
 			"run plumb in the same network namespace; a server without a socket must listen on an address of IPv4")
 	}
 	return err

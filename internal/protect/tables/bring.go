@@ -40,7 +40,7 @@ func (t *bringing) bring(ctx context.Context, h host.Held, begin change.Begin) (
 		return 0, err
 	}
 	if got := only(rows); got != t.plan.Content {
-		return 0, fmt.Errorf("what arrived is not what the point has: it has %s there, and %s here", t.plan.Content, got)
+		return 0, fmt.Errorf("the table that arrived differs from the one in the point, which has %s: it has %s", t.plan.Content, got)
 	}
 	return t.put(ctx, begin)
 }
@@ -81,7 +81,7 @@ func (t *bringing) fill(ctx context.Context, h host.Held) error {
 	pipe.Out = f
 	flow, err := t.b.Keeper.Do.Pipe(ctx, pipe)
 	if err == nil && flow.Unread {
-		err = errors.New("the client did not take all of it")
+		err = errors.New("the client did not accept all of it")
 	}
 	if err == nil {
 		err = f.close()

@@ -149,18 +149,18 @@ func (t *bringing) reach(ctx context.Context, s *stack.Stack) error {
 	}
 	var ok bool
 	if t.engine, ok = e.(Engine); !ok {
-		return hint.With(fmt.Errorf("single tables of %s cannot be brought back by Plumb", p.Server.Product), "plumb clone starts a copy of the point, beside the server")
+		return hint.With(fmt.Errorf("Plumb cannot restore single tables of %s", p.Server.Product), "plumb clone starts a copy of the point, beside the server")
 	}
 	if t.plan.Server, t.server, err = e.Describe(ctx, k.Do, s, p.Server.Ref); err != nil {
 		return err
 	}
 	if p.Server.Identity != t.plan.Server.Identity {
-		return fmt.Errorf("the server has the identity %q, and the point is of %q", t.plan.Server.Identity, p.Server.Identity)
+		return fmt.Errorf("the server has the identity %q, but the point is of %q", t.plan.Server.Identity, p.Server.Identity)
 	}
 	if db := s.Find(p.Server.Ref); db != nil {
 		if v, known := db.Get("is_replica"); known {
 			if yes, _ := v.Bool(); yes {
-				return hint.With(errors.New("it is a replica, and would differ from its source"), "bring the table back on the source")
+				return hint.With(errors.New("it is a replica, and would differ from its source"), "restore the table on the source")
 			}
 		}
 	}

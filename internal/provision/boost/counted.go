@@ -13,7 +13,7 @@ import (
 func asked(s *stack.Stack, servers []stack.Ref, also []string) error {
 	for _, name := range also {
 		if !slices.ContainsFunc(servers, func(r stack.Ref) bool { return r.String() == name }) {
-			return hint.Usage(fmt.Sprintf("--also %s names no server that this concerns", name), "it concerns "+list(servers))
+			return hint.Usage(fmt.Sprintf("--also %s is not one of the servers concerned", name), "it concerns "+list(servers))
 		}
 	}
 	var why, name []string
@@ -29,7 +29,7 @@ func asked(s *stack.Stack, servers []stack.Ref, also []string) error {
 	if why == nil {
 		return nil
 	}
-	return hint.With(fmt.Errorf("a crash would cost more than the load: %s", strings.Join(why, "; ")),
+	return hint.With(fmt.Errorf("a crash would affect more than the load: %s", strings.Join(why, "; ")),
 		strings.Join(name, " ")+" says that it may")
 }
 
@@ -49,13 +49,13 @@ func list(servers []stack.Ref) string {
 func counted(s *stack.Stack, server stack.Ref) string {
 	t := s.Find(server)
 	if t == nil {
-		return "nothing is known of it"
+		return "nothing is known about it"
 	}
 	number := func(fact string) int64 { n, _ := t.Int(fact); return n }
 	is := func(fact string) bool { b, _ := t.Bool(fact); return b }
 	switch {
 	case is("galera"), number("group_members") > 1, t.Text("replica_set") != "":
-		return "the other members of its cluster count on what it acknowledged"
+		return "the other members of its cluster rely on what it acknowledged"
 	case number("replicas") > 0:
 		return "its replicas could have commits that it has lost, and would have to be rebuilt"
 	case is("is_replica"), t.Text("replication_role") == "standby":
@@ -64,7 +64,7 @@ func counted(s *stack.Stack, server stack.Ref) string {
 	for _, fact := range []string{"galera", "group_members", "replica_set", "replicas", "is_replica", "replication_role"} {
 		_, known := t.Facts[fact] // that there is none is known too
 		if gap, unseen := s.GapFor(server, fact); unseen && !known {
-			return "whether others count on what it acknowledged could not be read (" + gap.Why + ")"
+			return "whether others rely on what it acknowledged could not be read (" + gap.Why + ")"
 		}
 	}
 	return ""

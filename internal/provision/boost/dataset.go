@@ -31,10 +31,10 @@ func planDataset(s *stack.Stack, name string, o Options) (Plan, error) {
 	case !known && !unseen:
 		return Plan{}, hint.With(errors.New("the ZFS of this host has no property sync: every synchronous write waits for the disk"), "plumb boost SERVER speeds up a server")
 	case !known:
-		return Plan{}, hint.With(fmt.Errorf("whether %s waits for the disk could not be read", name), "run as root: zfs get sync "+name)
+		return Plan{}, hint.With(fmt.Errorf("the property sync of %s could not be read", name), "run as root: zfs get sync "+name)
 	case now.String() == off:
-		return Plan{}, hint.With(fmt.Errorf("sync of %s is disabled already, so there is nothing to speed up, and nothing to give back", name),
-			"plumb history tells whether Plumb did it; zfs inherit sync "+name+" ends it")
+		return Plan{}, hint.With(fmt.Errorf("sync of %s is already disabled, so there is nothing to speed up or restore", name),
+			"plumb history shows whether Plumb did it; zfs inherit sync "+name+" ends it")
 	}
 	p := Plan{Of: t.Ref, For: o.For, Below: reached(s, name)}
 	p.Steps = []change.Step{{Knob: stack.Knob{Of: t.Ref, Name: syncKnob}, From: now, To: stack.Text(off)}}
@@ -104,16 +104,16 @@ const most = 1000
 
 // window says what a crash loses while nothing waits for the disk, as this host is set.
 func window(s *stack.Stack) []string {
-	const after = "the pool is then as it was at an earlier moment, whole and the same for all its datasets: what was committed since is lost"
+	const after = "after a crash the whole pool, with all its datasets, is as it was at an earlier moment: what was committed after that is lost"
 	m := s.Find(stack.Ref{Kind: "zfs", Name: "module"})
 	if m == nil {
 		return []string{"how much is not known: the parameters of ZFS could not be read", after}
 	}
 	seconds, timed := m.Int("zfs_txg_timeout")
 	if !timed {
-		return []string{"how much is not known: this ZFS shows no zfs_txg_timeout (OpenZFS begins a transaction group every 5 s unless told otherwise)", after}
+		return []string{"how much is not known: this ZFS does not show zfs_txg_timeout (OpenZFS begins a transaction group every 5 s by default)", after}
 	}
-	text := fmt.Sprintf("a transaction group is begun every %s at the latest (zfs_txg_timeout), and written while the next one fills", time.Duration(seconds)*time.Second)
+	text := fmt.Sprintf("a transaction group begins every %s at the latest (zfs_txg_timeout), and is written while the next one fills", time.Duration(seconds)*time.Second)
 	if dirty, known := m.Int("zfs_dirty_data_max"); known {
 		text += fmt.Sprintf("; at most %s is unwritten at a time (zfs_dirty_data_max)", units.Bytes(dirty))
 	}

@@ -122,7 +122,7 @@ func TestDatasetRefuses(t *testing.T) {
 	delete(s.Find(stack.Ref{Kind: "dataset", Name: "t/other"}).Facts, "sync")
 	s.Gaps = append(s.Gaps, stack.Gap{Of: stack.Ref{Kind: "dataset", Name: "t/other"}, Facts: []string{"sync"}})
 	delete(s.Find(stack.Ref{Kind: "dataset", Name: "t/db/a"}).Facts, "sync")
-	for name, want := range map[string]string{"t/none": "no dataset", "t/db": "disabled already", "t/other": "could not be read", "t/db/a": "has no property sync"} {
+	for name, want := range map[string]string{"t/none": "no dataset", "t/db": "already disabled", "t/other": "could not be read", "t/db/a": "has no property sync"} {
 		if _, err := planDataset(s, name, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -82,7 +82,7 @@ func (l *Lender) Lend(ctx context.Context, p Plan, d change.Draft) (r Result, er
 	var heirs *heir.Switch
 	o := change.ApplyOptions{Begin: change.Begin{User: l.User, Try: until.UTC().Truncate(time.Second), Loan: inventory.Boot(ctx, l.Do)}}
 	if o.Begin.Loan == "" {
-		return r, errors.New("which boot this is cannot be read (/proc/sys/kernel/random/boot_id), so that the next one could not tell what is to be given back")
+		return r, errors.New("the boot ID cannot be read (/proc/sys/kernel/random/boot_id), so the next boot could not know what to restore")
 	}
 	o.Armed = func(c *change.Change) (err error) {
 		heirs, err = l.arm(ctx, c.Number, p.For)
@@ -110,7 +110,7 @@ func (l *Lender) arm(ctx context.Context, number int, limit time.Duration) (*hei
 	}
 	s, err := heir.Start(ctx, l.Do, `exec "$@"`, argv, first, limit)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("start the process that gives it back if we cannot: %w", err), "it needs setsid and sh, and logs in as this command does")
+		return nil, hint.With(fmt.Errorf("start the process that restores it if this one dies: %w", err), "it needs setsid and sh, and logs in as this command does")
 	}
 	return s, nil
 }
@@ -131,7 +131,7 @@ func (l *Lender) run(ctx context.Context, r *Result, until time.Time) error {
 	case e = <-ended:
 	case <-time.After(time.Until(until)):
 		r.Over = true
-		l.Say("the time is over: the values go back now, and the command continues")
+		l.Say("the time is over: the earlier values are restored now, and the command continues")
 		if err := l.giveBack(ctx, r.Number); err != nil {
 			l.Say(err.Error())
 		}
@@ -146,7 +146,7 @@ func (l *Lender) giveBack(ctx context.Context, number int) error {
 	gone := make(chan struct{})
 	close(gone)
 	if err := l.Undo.WhenEnded(context.WithoutCancel(ctx), number, gone); err != nil {
-		return hint.With(fmt.Errorf("restore the settings that change %d set for a time: %w", number, err), fmt.Sprintf("plumb undo %d tries again", number))
+		return hint.With(fmt.Errorf("restore the settings that change %d set temporarily: %w", number, err), fmt.Sprintf("plumb undo %d tries again", number))
 	}
 	return nil
 }

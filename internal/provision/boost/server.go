@@ -40,12 +40,12 @@ func planServer(s *stack.Stack, name string, loaders []Loader, o Options) (Plan,
 			return server(s, t, l, o)
 		}
 	}
-	return Plan{}, hint.With(fmt.Errorf("%s has no settings for a load that can be taken back while it runs", ref), "plumb boost DATASET speeds up the dataset below it")
+	return Plan{}, hint.With(fmt.Errorf("%s has no settings for a load that can be restored while it runs", ref), "plumb boost DATASET speeds up the dataset below it")
 }
 
 func server(s *stack.Stack, t *stack.Thing, l Loader, o Options) (Plan, error) {
 	if in, known := t.Bool("logged_in"); known && !in {
-		return Plan{}, hint.With(fmt.Errorf("%s could not be logged in to", t.Ref), "give a login with --dsn")
+		return Plan{}, hint.With(fmt.Errorf("Plumb could not log in to %s", t.Ref), "give a login with --dsn")
 	}
 	p := Plan{Of: t.Ref, For: o.For, Servers: []stack.Ref{t.Ref}, Loss: l.Loss(t), After: l.After()}
 	for _, want := range l.Settings(s, t) {
@@ -56,14 +56,14 @@ func server(s *stack.Stack, t *stack.Thing, l Loader, o Options) (Plan, error) {
 		k := stack.Knob{Of: t.Ref, Name: want.Knob}
 		now, _ := t.Get(want.Knob)
 		if want.To.Equal(now) {
-			p.Kept = append(p.Kept, fmt.Sprintf("%s: it is %s already", want.Knob, now))
+			p.Kept = append(p.Kept, fmt.Sprintf("%s: it is already %s", want.Knob, now))
 			continue
 		}
 		p.Steps = append(p.Steps, change.Step{Knob: k, From: now, To: want.To, Because: want.Why})
 		p.Unsafe = append(p.Unsafe, k.String())
 	}
 	if len(p.Steps) == 0 {
-		return p, hint.With(fmt.Errorf("%s is set for a load already, as far as that can be taken back", t.Ref), "plumb boost DATASET speeds up the dataset below it")
+		return p, hint.With(fmt.Errorf("%s already has all settings for a load that can be restored afterwards", t.Ref), "plumb boost DATASET speeds up the dataset below it")
 	}
 	return p, asked(s, p.Servers, o.Also)
 }

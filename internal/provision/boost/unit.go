@@ -33,7 +33,7 @@ func (u Unit) acts(of stack.Ref) ([]change.Act, error) {
 	hash.Write([]byte(of.String()))
 	name := fmt.Sprintf("plumb-loan-%08x.service", hash.Sum32())
 	set := [][2]string{
-		{"Unit/Description", "Give back what plumb boost lent to " + of.String()},
+		{"Unit/Description", "Restore what plumb boost set for " + of.String()},
 		{"Unit/RequiresMountsFor", u.State},
 		{"Unit/After", "zfs-import.target zfs-mount.service"},
 		{"Unit/Before", strings.Join(u.Before, " ")},
@@ -55,7 +55,7 @@ func (u Unit) acts(of stack.Ref) ([]change.Act, error) {
 
 func (u Unit) edit(file, key, value string) change.Act {
 	return change.Act{Edit: &change.Edit{File: path.Join(u.Dir, file), Form: edit.Unit, Key: key, Value: value, Ours: true,
-		Note: "It goes when the loan is given back."}}
+		Note: "It is removed when the settings are restored."}}
 }
 
 // execLine is a command as units have it.

@@ -96,7 +96,7 @@ func TestWarm(t *testing.T) {
 	if to, _ := w.Plan.Steps[1].To.Int(); to != 32<<20 {
 		t.Errorf("a device of 512 MiB is fed %d a second", to)
 	}
-	if _, err := Warm(s, "t", []string{"t/meta"}, time.Hour); err == nil || !strings.Contains(err.Error(), "no data of it reach it") {
+	if _, err := Warm(s, "t", []string{"t/meta"}, time.Hour); err == nil || !strings.Contains(err.Error(), "none of its data reaches it") {
 		t.Errorf("primarycache=metadata: %v", err)
 	}
 	legacy := s.Find(stack.Ref{Kind: "dataset", Name: "t/a"})

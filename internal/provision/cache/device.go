@@ -64,7 +64,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 		return a, hint.With(fmt.Errorf("there is no pool %s on this host", pool), "zpool list shows them")
 	}
 	if d.IsFile() {
-		return a, change.Refuse("name a device: ls -l /dev/disk/by-id", "%s is not a device, and a file is as slow as what it lies on", d.Path)
+		return a, change.Refuse("name a device: ls -l /dev/disk/by-id", "%s is not a device, and a file is only as fast as the device that it is on", d.Path)
 	}
 	fuse := Fuse(s)
 	there, state, err := Find(ctx, h, fuse, pool, d.Path)
@@ -74,7 +74,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 	if there != "" {
 		a.Dead = state != "ONLINE"
 		if there != class {
-			return a, change.Refuse("plumb stack shows it", "%s is in the pool %s already, as its %s", d.Path, pool, there)
+			return a, change.Refuse("plumb stack shows it", "%s is already in the pool %s, as its %s", d.Path, pool, there)
 		}
 		return a, nil
 	}
@@ -141,7 +141,7 @@ func (a Addition) act(fuse, checked bool) *change.Make {
 const remove = disk.Says + `path=$1 pool=$2 of=$3 digest=$4
 node=$(readlink -f -- "$path") || node=
 if [ -b "$node" ] && [ "$(says "$node" "$of")" != "$digest" ]; then
-  echo "$path is another disk than was added: it is left as it is" >&2
+  echo "$path is not the disk that was added: it is left as it is" >&2
   exit 1
 fi
 zpool remove "$pool" "$path"`
@@ -190,8 +190,8 @@ func memory(ctx context.Context, h host.Reader, d disk.Disk) error {
 	if err != nil || !fs.InMemory() {
 		return nil // also of a file that is gone
 	}
-	return change.Refuse("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
-		"%s is memory: as a log it would acknowledge what the next crash loses, and the pool could not be imported after it", d.Spec.Path)
+	return change.Refuse("plumb boost DATASET speeds up a load at the same risk, restores the setting by itself, and the pool can still be imported",
+		"%s is in memory: as a log it would acknowledge writes that the next crash loses, and the pool could not be imported afterwards", d.Spec.Path)
 }
 
 func (a *Addition) note(s *stack.Stack, pool *stack.Thing) {
@@ -225,9 +225,9 @@ func on(s *stack.Stack, dataset stack.Ref) (all []stack.Ref) {
 func unfed(t *stack.Thing) string {
 	switch first, second := t.Text("primarycache"), t.Text("secondarycache"); {
 	case first != "" && first != "all":
-		return fmt.Sprintf("primarycache of %s is %s: a cache device is fed from the ARC alone, so no data of it reach it", t.Ref.Name, first)
+		return fmt.Sprintf("primarycache of %s is %s: a cache device is fed only from the ARC, so none of its data reaches it", t.Ref.Name, first)
 	case second != "" && second != "all":
-		return fmt.Sprintf("secondarycache of %s is %s: no data of it reach a cache device", t.Ref.Name, second)
+		return fmt.Sprintf("secondarycache of %s is %s: none of its data reaches a cache device", t.Ref.Name, second)
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ func Write(ctx context.Context, dir string, d time.Duration) (*Durable, error) {
 		return nil, fmt.Errorf("time durable writes in %s: %w", dir, files.WithHint(err, dir))
 	}
 	if len(r.Rows) != 1 || r.Rows[0].Summary.N == 0 {
-		return nil, hint.With(fmt.Errorf("no write in %s was durable within %s", dir, d), "give it longer, with --every")
+		return nil, hint.With(fmt.Errorf("no write in %s was durable within %s", dir, d), "make the turns longer with --every")
 	}
 	s := r.Rows[0].Summary
 	return &Durable{Median: s.P50.Seconds(), P99: s.P99.Seconds(), Writes: s.N}, nil
@@ -79,7 +79,7 @@ func Uses(ctx context.Context, h host.Reader, s *stack.Stack, pool, dir string) 
 	}
 	m, ok := observe.Holding(mounts, st.Resolved)
 	if !ok || !strings.HasSuffix(m.Type, "zfs") || zfs.PoolOf(m.Source) != pool {
-		return hint.With(fmt.Errorf("%s does not lie in the pool %s", dir, pool), "name a directory of a dataset of it")
+		return hint.With(fmt.Errorf("%s is not in the pool %s", dir, pool), "name a directory of a dataset of it")
 	}
 	t := s.Find(stack.Ref{Kind: "dataset", Name: m.Source})
 	if t == nil {

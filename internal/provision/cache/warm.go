@@ -32,10 +32,10 @@ var rates = []struct {
 	most bool // a higher value is kept
 	why  string
 }{
-	{"l2arc_noprefetch", 0, false, "what is read ahead is taken too"},
-	{"l2arc_mfuonly", 0, false, "what is read once is taken too"},
-	{"l2arc_write_max", 64 << 20, true, "bytes a second that the cache is fed"},
-	{"l2arc_write_boost", 128 << 20, true, "the same on top until the ARC is full"},
+	{"l2arc_noprefetch", 0, false, "prefetched data is cached too"},
+	{"l2arc_mfuonly", 0, false, "data that was read only once is cached too"},
+	{"l2arc_write_max", 64 << 20, true, "bytes per second written to the cache"},
+	{"l2arc_write_boost", 128 << 20, true, "as much in addition until the ARC is full"},
 	{"l2arc_headroom", 8, true, "how far ahead of eviction it looks"},
 }
 
@@ -47,7 +47,7 @@ func Warm(s *stack.Stack, pool string, datasets []string, limit time.Duration) (
 	case p == nil:
 		return Warming{}, hint.With(fmt.Errorf("there is no pool %s on this host", pool), "zpool list shows them")
 	case Fuse(s):
-		return Warming{}, errors.New("zfs-fuse has no parameters that say how fast a cache is fed, and no counters that would tell whether it was: reading the files is all that can be done there")
+		return Warming{}, errors.New("zfs-fuse has no parameters for how fast a cache is fed, and no counters that show whether it was: all that can be done there is to read the files")
 	case m == nil:
 		return Warming{}, hint.With(errors.New("the parameters of ZFS could not be read"), "run as root")
 	}
@@ -65,7 +65,7 @@ func Warm(s *stack.Stack, pool string, datasets []string, limit time.Duration) (
 		w.Room += n
 	}
 	if w.Room > 0 && w.Data > w.Room {
-		w.Notes = append(w.Notes, fmt.Sprintf("the files take %s, and the cache holds %s: of what is read first something goes again", units.Bytes(w.Data), units.Bytes(w.Room)))
+		w.Notes = append(w.Notes, fmt.Sprintf("the files take %s, but the cache holds %s: some of what is read first will be evicted again", units.Bytes(w.Data), units.Bytes(w.Room)))
 	}
 	w.raise(m)
 	return w, nil
@@ -82,7 +82,7 @@ func (w *Warming) dataset(s *stack.Stack, pool, name string) error {
 	case t == nil || zfs.PoolOf(name) != pool:
 		return hint.With(fmt.Errorf("there is no dataset %s in the pool %s", name, pool), "zfs list -r "+pool+" shows them")
 	case t.Text("mounted") != "yes":
-		return hint.With(fmt.Errorf("%s is not mounted, so that no file of it can be read", name), "zfs mount "+name)
+		return hint.With(fmt.Errorf("%s is not mounted, so its files cannot be read", name), "zfs mount "+name)
 	}
 	if why := unfed(t); why != "" {
 		return hint.With(errors.New(why), fmt.Sprintf("plumb fix --set dataset:%s#primarycache=all --set dataset:%s#secondarycache=all; then warm it", name, name))

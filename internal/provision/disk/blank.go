@@ -33,13 +33,13 @@ const blank = `kinds=$5 made=$6
 shift 6
 zero() { for part; do cmp -n "${part#*:}" -i "0:${part%:*}" /dev/zero "$node" >/dev/null || return 1; done; }
 ! zero "$@" || exit 0
-` + readable + `ours "$@" || no "does not have what is left of what was made there, or has more"
+` + readable + `ours "$@" || no "does not have the remains of what was made there, or has more"
 name=${node##*/}
 for dev in "$node" "/sys/class/block/$name/$name"*; do
   [ "$dev" = "$node" ] || [ -e "$dev/partition" ] || continue
   found=$(wipefs -p -- "/dev/${dev##*/}") || no "cannot be looked at"
   for kind in $(printf '%s\n' "$found" | sed '/^#/d; s/.*,//'); do
-    case " $kinds " in *" $kind "*) ;; *) no "has a signature of $kind by now" ;; esac
+    case " $kinds " in *" $kind "*) ;; *) no "has a signature of $kind now" ;; esac
   done
 done
 wipefs -a -q "$node" || no "is in use"

@@ -34,7 +34,7 @@ func (d Disk) parts() []stretch {
 // content proves that the parts are zero, and says what is there where they are not.
 func (l *look) content() error {
 	if l.d.Size <= 0 {
-		return errors.New("the kernel does not tell its size")
+		return errors.New("the kernel does not report its size")
 	}
 	for _, p := range l.d.parts() {
 		at, err := firstByte(l.ctx, l.h, l.d.Node, p.at, p.bytes)

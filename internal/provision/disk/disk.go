@@ -112,11 +112,11 @@ func (l *look) file() (Disk, error) {
 		return l.d, err
 	}
 	if len(names) > 0 {
-		return l.d, &change.Refusal{Why: d.Path + " is there already, and a file for a trial must be new", What: "name a file that is not there, or remove it"}
+		return l.d, &change.Refusal{Why: d.Path + " already exists, and a file for a trial must be new", What: "name a file that does not exist, or remove it"}
 	}
 	fsOf, err := l.h.Statfs(l.ctx, dir)
 	if err == nil && int64(fsOf.AvailBytes) < d.Size {
-		return l.d, &change.Refusal{Why: fmt.Sprintf("%s has %d bytes free, and %s needs %d", dir, fsOf.AvailBytes, d.Path, d.Size), What: "make it smaller, or elsewhere"}
+		return l.d, &change.Refusal{Why: fmt.Sprintf("%s has %d bytes free, but %s needs %d", dir, fsOf.AvailBytes, d.Path, d.Size), What: "make it smaller, or put it elsewhere"}
 	}
 	return l.d, err
 }
@@ -138,7 +138,7 @@ func (l *look) names() error {
 	}
 	l.d.Name = path.Base(to)
 	if l.sys(l.d.Name, "dev") != l.d.Number {
-		return &change.Refusal{Why: l.d.Spec.Path + " has changed while it was looked at", What: "try again once no disks come and go"}
+		return &change.Refusal{Why: l.d.Spec.Path + " changed while it was being checked", What: "try again when no disks are being added or removed"}
 	}
 	if l.sys(l.d.Name, "partition") != "" {
 		l.d.Whole = path.Base(path.Dir(to))

@@ -121,7 +121,7 @@ func TestAnEmptyDiskIsTaken(t *testing.T) {
 		t.Error(err)
 	}
 	sh(t, `printf x | dd of="$1" bs=1 seek=9000000 conv=notrunc status=none`, i.loop) // somebody's, between plan and apply
-	if err := prove(t, d, got); err == nil || !strings.Contains(err.Error(), "is not empty any more") {
+	if err := prove(t, d, got); err == nil || !strings.Contains(err.Error(), "is no longer empty") {
 		t.Errorf("written to meanwhile: %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestAnotherDiskIsRefused(t *testing.T) {
 	if err := errors.Join(os.Remove(link), os.Symlink(a.loop, link)); err != nil {
 		t.Fatal(err)
 	}
-	if err := prove(t, d, planned); err == nil || !strings.Contains(err.Error(), "is not the disk that was looked at") {
+	if err := prove(t, d, planned); err == nil || !strings.Contains(err.Error(), "is not the disk that was checked") {
 		t.Errorf("another behind the same name: %v", err)
 	}
 }
@@ -342,9 +342,9 @@ func TestOnlyWhatIsLeftIsMadeZero(t *testing.T) {
 	for name, c := range map[string]struct{ set, want string }{
 		"forgotten":           {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"`, ""},
 		"the end zero":        {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; dd if=/dev/zero of="$1" bs=1M seek=24 count=16 conv=notrunc status=none`, ""},
-		"another ext4":        {`mkfs.ext4 -q -U random "$1"`, "does not have what is left"},
+		"another ext4":        {`mkfs.ext4 -q -U random "$1"`, "does not have the remains"},
 		"ext4 and swap":       {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; printf SWAPSPACE2 | dd of="$1" bs=1 seek=4086 conv=notrunc status=none; printf '\001\000\000\000\377\000\000\000' | dd of="$1" bs=1 seek=1024 conv=notrunc status=none`, "has a signature of swap by now"},
-		"bytes of a stranger": {`printf theirs | dd of="$1" bs=1 seek=5000000 conv=notrunc status=none`, "does not have what is left"},
+		"bytes of a stranger": {`printf theirs | dd of="$1" bs=1 seek=5000000 conv=notrunc status=none`, "does not have the remains"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := aDisk(t, box, strings.ReplaceAll(name, " ", "-"), 40)
@@ -445,12 +445,12 @@ func TestWhatIsWantedOfADisk(t *testing.T) {
 	empty := Disk{Spec: spec.Disk{Path: "/dev/disk/by-id/x"}, Size: 1000 << 20, Serial: "S1", Identity: "sdb/serial"}
 	for want, change := range map[string]func(*Disk){
 		"": func(*Disk) {},
-		"has the serial number S1, and the spec wants S2": func(d *Disk) { d.Spec.Serial = "S2" },
-		"does not tell its serial number":                 func(d *Disk) { d.Spec.Serial, d.Serial = "S1", "" },
+		"has the serial number S1, but the spec names S2": func(d *Disk) { d.Spec.Serial = "S2" },
+		"does not report a serial number":                 func(d *Disk) { d.Spec.Serial, d.Serial = "S1", "" },
 		"has 1000M (1048576000 bytes), and":               func(d *Disk) { d.Spec.Size = 1020 << 20 },
-		"and the spec wants 980M":                         func(d *Disk) { d.Spec.Size = 980 << 20 },
-		"is memory: what is on it is gone":                func(d *Disk) { d.Name = "zram0" },
-		"nothing by which it can be known":                func(d *Disk) { d.Identity = "" },
+		"but the spec says 980M":                          func(d *Disk) { d.Spec.Size = 980 << 20 },
+		"is in memory: its contents are gone":             func(d *Disk) { d.Name = "zram0" },
+		"nothing by which it can be recognised":           func(d *Disk) { d.Identity = "" },
 		"is not empty: XFS":                               func(d *Disk) { d.On = []string{"XFS"} },
 		"is not empty: LVM":                               func(d *Disk) { d.On, d.Spec.Erase, d.Serial = []string{"LVM"}, "S2", "S1" },
 		"is in use: sdb is mounted at /":                  func(d *Disk) { d.Users, d.Spec.Erase = []string{"sdb is mounted at /"}, "S1" },
@@ -480,7 +480,7 @@ func TestAFileIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, s := range map[string]spec.Disk{
-		"is there already": {Path: dir + "/link", Size: 64 << 20}, "is not a directory": {Path: dir + "/none/x", Size: 64 << 20},
+		"already exists": {Path: dir + "/link", Size: 64 << 20}, "is not a directory": {Path: dir + "/none/x", Size: 64 << 20},
 		"bytes free": {Path: dir + "/big", Size: 1 << 59}, "is not a disk": {Path: "/dev/null"}, "is not there": {Path: "/dev/disk/by-id/none"},
 	} {
 		if _, err := looked(t, d, s); err == nil || !strings.Contains(err.Error(), want) {

@@ -28,17 +28,17 @@ shift 5
 node=$(readlink -f -- "$path")
 name=${node##*/}
 no() { echo "$path $1: nothing was written to it" >&2; exit 1; }
-[ -b "$node" ] || no "is not there any more"
-[ "/sys/class/block/${of%%/*}" -ef "/sys/class/block/$name" ] || [ "/sys/class/block/${of%%/*}/$name" -ef "/sys/class/block/$name" ] || no "leads to another disk than was looked at"
-[ "$(says "$node" "$of")" = "$digest" ] || no "is not the disk that was looked at"
-[ $(($(cat "/sys/class/block/$name/size") * 512)) = "$size" ] || no "has another size than when it was looked at"
+[ -b "$node" ] || no "no longer exists"
+[ "/sys/class/block/${of%%/*}" -ef "/sys/class/block/$name" ] || [ "/sys/class/block/${of%%/*}/$name" -ef "/sys/class/block/$name" ] || no "leads to another disk than the one that was checked"
+[ "$(says "$node" "$of")" = "$digest" ] || no "is not the disk that was checked"
+[ $(($(cat "/sys/class/block/$name/size") * 512)) = "$size" ] || no "has another size than when it was checked"
 [ -z "$(ls -A "/sys/class/block/$name/holders")" ] || no "is held by another device"
 ! awk '{print $1}' /proc/self/mounts /proc/swaps | grep -qxF -e "$node" -e "$path" || no "is mounted or swap"
 if [ "$erase" = erase ]; then
-  wipefs -a -q "$node" || no "cannot be opened for us alone"
+  wipefs -a -q "$node" || no "cannot be opened exclusively"
   for part; do dd if=/dev/zero of="$node" bs=65536 seek="${part%:*}" count="${part#*:}" iflag=count_bytes,fullblock oflag=seek_bytes conv=notrunc,fsync status=none; done
 fi
-for part; do cmp -n "${part#*:}" -i "0:${part%:*}" /dev/zero "$node" >/dev/null || no "is not empty any more"; done`
+for part; do cmp -n "${part#*:}" -i "0:${part%:*}" /dev/zero "$node" >/dev/null || no "is no longer empty"; done`
 
 // Proof is what an act does first of all to a disk; of one that may be erased it makes both ends zero.
 func (d Disk) Proof() change.Op {

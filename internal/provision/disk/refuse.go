@@ -24,15 +24,15 @@ func Refuse(d Disk) error {
 	case len(d.Users) > 0:
 		return change.Refuse("take it out of use first; a disk in use is not erased, whatever the spec says", "%s is in use: %s", path, strings.Join(d.Users, ", "))
 	case strings.HasPrefix(d.Name, "ram") || strings.HasPrefix(d.Name, "zram"):
-		return change.Refuse("name a disk; plumb boost DATASET speeds up a load, and leaves the pool able to be imported", "%s is memory: what is on it is gone after the next start of the machine", path)
+		return change.Refuse("name a disk; to speed up a load, plumb boost DATASET does it safely for the pool", "%s is in memory: its contents are gone after a reboot", path)
 	case s.Serial != "" && d.Serial == "":
-		return change.Refuse("leave serial out, and see for yourself that it is the one you mean", "%s does not tell its serial number, and the spec wants %s", path, s.Serial)
+		return change.Refuse("leave serial out, and make sure yourself that it is the right disk", "%s does not report a serial number, but the spec names %s", path, s.Serial)
 	case s.Serial != "" && s.Serial != d.Serial:
-		return change.Refuse("look which disk it is: ls -l /dev/disk/by-id", "%s has the serial number %s, and the spec wants %s", path, d.Serial, s.Serial)
+		return change.Refuse("check which disk it is: ls -l /dev/disk/by-id", "%s has the serial number %s, but the spec names %s", path, d.Serial, s.Serial)
 	case s.Size != 0 && (off > sizeTolerance*float64(s.Size) || off < -sizeTolerance*float64(s.Size)):
-		return change.Refuse("look which disk it is; sizes in a spec may differ by 1 %", "%s has %s (%d bytes), and the spec wants %s (%d bytes)", path, units.Bytes(d.Size), d.Size, units.Bytes(s.Size), s.Size)
+		return change.Refuse("check which disk it is; the size in a spec may differ by 1 %", "%s has %s (%d bytes), but the spec says %s (%d bytes)", path, units.Bytes(d.Size), d.Size, units.Bytes(s.Size), s.Size)
 	case d.Identity == "":
-		return change.Refuse("name a disk that tells its serial number", "%s has nothing by which it can be known again: no serial number, and a kernel that does not count its disks (before 5.15)", path)
+		return change.Refuse("use a disk that reports its serial number", "%s has nothing by which it can be recognised: no serial number, and the kernel (before 5.15) does not number its disks", path)
 	case len(d.On) > 0 && (s.Erase == "" || s.Erase != d.Serial):
 		return change.Refuse(eraseHint(d), "%s is not empty: %s", path, strings.Join(d.On, ", "))
 	}
@@ -41,11 +41,11 @@ func Refuse(d Disk) error {
 
 func eraseHint(d Disk) string {
 	if d.Serial == "" {
-		return fmt.Sprintf("save what you need; then %s: it tells no serial number by which the spec could name it", byHand(d.Spec.Path, d.parts()))
+		return fmt.Sprintf("save what you need; then %s: it reports no serial number with which the spec could name it", byHand(d.Spec.Path, d.parts()))
 	}
 	first := "save what you need"
 	if slices.ContainsFunc(d.On, func(on string) bool { return strings.HasSuffix(on, "labels of ZFS") }) {
-		first = "see whether it is of a pool that is only not imported: zpool import; " + first
+		first = "check whether it belongs to a pool that is just not imported: zpool import; " + first
 	}
 	return fmt.Sprintf("%s; then {path: %s, erase: %s} in the spec overwrites it", first, d.Spec.Path, d.Serial)
 }

@@ -33,7 +33,7 @@ func (l *look) users() error {
 		return err
 	}
 	if len(paths) > 0 && len(l.d.Users) > 0 {
-		l.use("%s is the same disk by another path, or says so", strings.Join(paths, ", "))
+		l.use("%s is the same disk by another path, or reports the same identity", strings.Join(paths, ", "))
 	}
 	return nil
 }

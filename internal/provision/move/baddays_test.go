@@ -127,7 +127,7 @@ func TestNoRoomIsSaidBefore(t *testing.T) {
 	w := y.move()
 	w.Volumes[0].Dataset = "tank/db/data"
 	made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
-	if err != nil || !strings.Contains(made.Notes[0], "only as far as they are compressed") {
+	if err != nil || !strings.Contains(made.Notes[0], "only if they compress well enough") {
 		t.Errorf("%v, %q", err, made.Notes)
 	}
 }
@@ -145,7 +145,7 @@ func TestFileThatNeverStandsStill(t *testing.T) {
 	})
 	must(t, writer.Process.Kill())
 	_ = writer.Wait()
-	if err == nil || !strings.Contains(err.Error(), "written to while it was copied") && !strings.Contains(err.Error(), "in use") && !strings.Contains(err.Error(), "not like") {
+	if err == nil || !strings.Contains(err.Error(), "written to while it was being copied") && !strings.Contains(err.Error(), "in use") && !strings.Contains(err.Error(), "not like") {
 		t.Fatal(err)
 	}
 	y.asBefore("written to", beside)
@@ -200,7 +200,7 @@ func TestLabelsComeLast(t *testing.T) {
 func TestElsewhereIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	sh(t, `cd "$1"; mkdir -p there/taken open theirs/ours; chmod 777 open; chown 65534 theirs; ln -s there led`, y.dir)
-	for at, says := range map[string]string{"there/taken": "is there already", "none/db": "what", "open/db": "by everybody", "led/db": "a link", "theirs/ours/db": "belongs to user 65534", "old/db/within": "in one another", "old": "in one another"} {
+	for at, says := range map[string]string{"there/taken": "already exists", "none/db": "what", "open/db": "by everybody", "led/db": "a link", "theirs/ours/db": "belongs to user 65534", "old/db/within": "is inside the other", "old": "is inside the other"} {
 		y.at = y.dir + "/" + at
 		if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", at, err)
@@ -257,7 +257,7 @@ func TestMovedOnByHand(t *testing.T) {
 		t.Errorf("the server was %s and is %s", pid, now)
 	}
 	sh(t, `mount -t tmpfs none "$1"`, y.data)
-	if err := y.executor(y.d).Undo(t.Context(), []int{out.Number}, change.UndoOptions{Discard: true}); err == nil || !strings.Contains(err.Error(), "is not what was there") || !y.listens() {
+	if err := y.executor(y.d).Undo(t.Context(), []int{out.Number}, change.UndoOptions{Discard: true}); err == nil || !strings.Contains(err.Error(), "are not the ones") || !y.listens() {
 		t.Errorf("with something else mounted: %v", err)
 	}
 	sh(t, `umount "$1"; [ -e "$1".before-*/base/large ]; mv "$2"/on/* "$1"`, y.data, y.dir)
@@ -278,7 +278,7 @@ func TestServerThatIsNotSeenIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()
 	w.Home.Target.Address += ".other"
-	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w); err == nil || !strings.Contains(err.Error(), "cannot be seen here") || hint.Of(err) == "" {
+	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w); err == nil || !strings.Contains(err.Error(), "cannot see from here") || hint.Of(err) == "" {
 		t.Fatal(err)
 	}
 }

@@ -61,8 +61,8 @@ func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provis
 		}
 	}
 	out.Acts = p.acts
-	out.Notes = append(p.notes, "the server stands still while what changed is copied again; what was there before stays as "+p.before+", and takes its room until it is removed",
-		"an undo copies back what was written since: it needs room there, and stops the server for as long")
+	out.Notes = append(p.notes, "the server is stopped while what changed is copied again; the old data stay as "+p.before+", and take space until they are removed",
+		"an undo copies back what was written since: it needs space there, and stops the server meanwhile")
 	out.Proof, err = p.proof(ctx)
 	return out, err
 }
@@ -70,7 +70,7 @@ func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provis
 // startable refuses a server that could be stopped and not started again.
 func (p *planning) startable(ctx context.Context) (err error) {
 	if len(p.Stop) == 0 || len(p.Start) == 0 {
-		return hint.With(errors.New("how it is stopped and started again is not known"), "let a unit of systemd start it, or say how")
+		return hint.With(errors.New("how it is stopped and started again is not known"), "let a systemd unit start it, or give --stop and --start")
 	}
 	if p.Home.PID == 0 {
 		return errors.New("it has no process on this host")
@@ -89,7 +89,7 @@ func (p *planning) plain(ctx context.Context) error {
 	}
 	for _, m := range mounts {
 		if paths.Within(m.Point, p.Home.Data) {
-			return hint.With(fmt.Errorf("%s is mounted on %s", m.Source, m.Point), "Plumb moves data out of a plain directory: of a filesystem of their own, unmount that and mount it at another place first")
+			return hint.With(fmt.Errorf("%s is mounted on %s", m.Source, m.Point), "Plumb moves data out of a plain directory: if they have a filesystem of their own, unmount it and mount it elsewhere first")
 		}
 	}
 	st, err := p.h.Stat(ctx, p.Home.Data)
@@ -97,7 +97,7 @@ func (p *planning) plain(ctx context.Context) error {
 		return err
 	}
 	if st.Resolved != p.Home.Data || !st.Mode.IsDir() {
-		return hint.With(fmt.Errorf("%s is a link or no directory", p.Home.Data), "give the server the directory by its own name")
+		return hint.With(fmt.Errorf("%s is a link, or not a directory", p.Home.Data), "configure the server with the real path of the directory")
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (p *planning) plain(ctx context.Context) error {
 func (p *planning) pair(ctx context.Context) error {
 	at := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return v.Role == "data" && v.Aside != "" })
 	if at < 0 {
-		return fmt.Errorf("no volume is for %s", p.Home.Data)
+		return fmt.Errorf("there is no volume for %s", p.Home.Data)
 	}
 	p.data = p.Volumes[at]
 	if err := p.elsewhere(ctx); err != nil {
@@ -136,7 +136,7 @@ func (p *planning) pair(ctx context.Context) error {
 			pair.From, pair.Old = path.Join(p.Home.Data, below), path.Join(p.before, below)
 			p.pairs[0].Skip = append(p.pairs[0].Skip, host.Verbatim(below))
 		case below != "":
-			return fmt.Errorf("%s lies deeper in the data directory than a volume can be mounted", v.At)
+			return fmt.Errorf("%s is deeper in the data directory than a volume can be mounted", v.At)
 		default:
 			pair.Before = v.At + ".before-" + p.tag
 			pair.Old = pair.Before
@@ -158,18 +158,18 @@ func (p *planning) room(ctx context.Context) error {
 	}
 	room, err := p.h.Statfs(ctx, p.data.Aside)
 	if err != nil {
-		return fmt.Errorf("see how much room is at %s: %w", p.data.Aside, err)
+		return fmt.Errorf("check the free space at %s: %w", p.data.Aside, err)
 	}
 	stored, err := observe.Stored(ctx, p.h, p.Home.Data)
 	free := int64(room.AvailBytes)
 	if err != nil || stored <= free {
 		return err
 	}
-	why := fmt.Sprintf("the data take %s, and at %s %s are free", units.Measured(float64(stored)), p.data.Aside, units.Measured(float64(free)))
+	why := fmt.Sprintf("the data take %s, but at %s only %s are free", units.Measured(float64(stored)), p.data.Aside, units.Measured(float64(free)))
 	if p.data.Dataset == "" {
-		return hint.With(errors.New(why), "make it larger, or remove from the data what nobody needs")
+		return hint.With(errors.New(why), "make it larger, or delete data that nobody needs")
 	}
-	p.notes = append(p.notes, why+": they fit only as far as they are compressed; else the server runs on where it is")
+	p.notes = append(p.notes, why+": they fit only if they compress well enough; otherwise the server keeps running where it is")
 	return nil
 }
 
@@ -180,17 +180,17 @@ func (p *planning) elsewhere(ctx context.Context) error {
 		return nil
 	}
 	if paths.Within(at, now) || paths.Within(now, at) {
-		return fmt.Errorf("%s and %s lie in one another", at, now)
+		return fmt.Errorf("one of %s and %s is inside the other", at, now)
 	}
 	switch _, err := p.h.Stat(ctx, at); {
 	case err == nil:
-		return hint.With(fmt.Errorf("%s is there already", at), "name a directory that is not there yet, or remove it if it is empty")
+		return hint.With(fmt.Errorf("%s already exists", at), "name a directory that does not exist yet, or remove it if it is empty")
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	err := change.RootsAlone(ctx, p.h, path.Dir(at))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = hint.With(fmt.Errorf("see what %s shall lie in: %w", at, err), "make the directory above it first")
+		err = hint.With(fmt.Errorf("check the directory above %s: %w", at, err), "create the directory above it first")
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func (p *planning) mount(ctx context.Context, v provision.Volume) error {
 	if v.Dataset == "" {
 		e := lasts(cmp.Or(p.Fstab, "/etc/fstab"), v)
 		if _, err := edit.Set(e.Form, nil, e.Key, e.Value); err != nil {
-			return hint.With(fmt.Errorf("have %s mounted by every start: %w", v.At, err), "name a place without blanks as server.at, or lay out a pool of ZFS")
+			return hint.With(fmt.Errorf("have %s mounted at every boot: %w", v.At, err), "use a path without blanks as server.at, or use a ZFS pool")
 		}
 		p.add(bind(v))
 		p.acts = append(p.acts, change.Act{Edit: e})

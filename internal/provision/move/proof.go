@@ -18,17 +18,17 @@ import (
 func (p *planning) told(ctx context.Context) error {
 	at := slices.IndexFunc(p.Engines, func(e protect.Engine) bool { return e.Kind() == p.Home.Server.Kind })
 	if at < 0 {
-		return fmt.Errorf("where a %s stands cannot be read", p.Home.Server.Kind)
+		return fmt.Errorf("the position of a %s cannot be read", p.Home.Server.Kind)
 	}
 	p.engine = p.Engines[at]
 	said, same, err := p.says(ctx, p.h, p.Home.Data)
 	if err != nil {
-		p.notes = append(p.notes, fmt.Sprintf("that the server reads its data from the new place cannot be asked of it afterwards (%v): only the device of the directory is looked at", err))
+		p.notes = append(p.notes, fmt.Sprintf("the server cannot be asked afterwards whether it reads its data from the new place (%v): only the device of the directory is checked", err))
 		return nil
 	}
 	if p.asked = true; !same {
 		return hint.With(fmt.Errorf("the server that answers at %s says that its data are in %s, not in %s", p.Home.Target.Address, said, p.Home.Data),
-			"see which of the servers on this host listens there")
+			"check which of the servers on this host listens there")
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (p *planning) told(ctx context.Context) error {
 func (p *planning) says(ctx context.Context, h host.Reader, dir string) (said string, same bool, err error) {
 	teller, ok := p.engine.(protect.Teller)
 	if !ok {
-		return "", false, errors.New("no question for it is known")
+		return "", false, errors.New("Plumb has no query for that")
 	}
 	if said, err = teller.Says(ctx, h, p.Home.Target); err != nil {
 		return "", false, err
@@ -59,7 +59,7 @@ func (p *planning) proof(ctx context.Context) (func(context.Context, host.Reader
 	}
 	stood, err := p.engine.Position(ctx, p.h, p.Home.Target)
 	if err != nil {
-		return nil, fmt.Errorf("read where it stands: %w", err)
+		return nil, fmt.Errorf("read its position: %w", err)
 	}
 	return func(ctx context.Context, h host.Reader) error {
 		now, err := h.Stat(ctx, p.data.At)
@@ -95,7 +95,7 @@ func (p *planning) confirmed(ctx context.Context, h host.Reader) error {
 // behind says in what a position is before another.
 func behind(was, now protect.Position) error {
 	if was.File != "" && (now.File < was.File && len(now.File) == len(was.File) || now.File == was.File && now.Offset < was.Offset) {
-		return fmt.Errorf("it stands at %s:%d, and stood at %s:%d before", now.File, now.Offset, was.File, was.Offset)
+		return fmt.Errorf("its position is %s:%d, and was %s:%d before", now.File, now.Offset, was.File, was.Offset)
 	}
 	if was.LSN == "" {
 		return nil
@@ -106,7 +106,7 @@ func behind(was, now protect.Position) error {
 		return err
 	}
 	if b < a || now.Timeline < was.Timeline {
-		return fmt.Errorf("it stands at %s of timeline %d, and stood at %s of timeline %d before", now.LSN, now.Timeline, was.LSN, was.Timeline)
+		return fmt.Errorf("its position is %s of timeline %d, and was %s of timeline %d before", now.LSN, now.Timeline, was.LSN, was.Timeline)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestWatchdogStartsTheServer(t *testing.T) {
 	y.mover()
 	beside := y.untouched()
 	out, err := y.watched(false)
-	if err == nil || !strings.Contains(err.Error(), "was started again while") || !strings.Contains(hint.Of(err), "what watches it") || out.Steps[0].Back != change.TakenBack {
+	if err == nil || !strings.Contains(err.Error(), "was started again while") || !strings.Contains(hint.Of(err), "whatever restarts it") || out.Steps[0].Back != change.TakenBack {
 		t.Fatalf("%v, hint %q, %+v", err, hint.Of(err), out.Steps[0].Back)
 	}
 	y.asBefore("started by a watchdog", beside)

@@ -329,7 +329,7 @@ func (l Layout) Demand(s *stack.Stack, steps []advise.Step) Demand {
 	least, known := all[0].Int("known")
 	d := Demand{Least: least, Over: known && least > l.Memory}
 	if _, whole := all[0].Int("expected"); !whole && !d.Over {
-		d.Unknown = "not all is known that it takes"
+		d.Unknown = "not all that it takes is known"
 		if g, ok := then.GapFor(all[0].Ref, "expected"); ok {
 			d.Unknown = g.Why
 		}

@@ -48,7 +48,7 @@ func (f Flow) Apply(ctx context.Context, sp spec.Spec, doing func(stage string, 
 				return nil
 			}
 			if stage = next.Name; stage == before && stage != "settings" {
-				return hint.With(fmt.Errorf("%s: %w", stage, provision.ErrStands), "plumb stack shows what is seen of it; a server that was started and has ended says why in its log")
+				return hint.With(fmt.Errorf("%s: %w", stage, provision.ErrStands), "plumb stack shows what Plumb sees of it; if it was started and has ended, its log says why")
 			}
 			began := time.Now()
 			out, err := r.Stage(ctx, *next)

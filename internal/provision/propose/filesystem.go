@@ -87,7 +87,7 @@ var overwrites = map[string][]string{"btrfs": {"nodatacow"}}
 func (p *planning) filesystem(ctx context.Context) error {
 	f, name := *p.Spec.Filesystem, "filesystem "+p.Spec.Filesystem.Device.Path
 	if p.Moved {
-		p.stage(name, f.Type+"; the data lie on it", provision.Making{})
+		p.stage(name, f.Type+"; the data are on it", provision.Making{})
 		return nil
 	}
 	m, err := p.Storage.Filesystem(ctx, p.d, f, p.mountedAt(), provision.Birth{Mount: overwrites[f.Type]})
@@ -98,7 +98,7 @@ func (p *planning) filesystem(ctx context.Context) error {
 		return err
 	}
 	if f.Type == "btrfs" && !m.Done() {
-		m.Notes = append(m.Notes, "nodatacow: pages are overwritten in place, so btrfs keeps no checksums of them; the server keeps its own")
+		m.Notes = append(m.Notes, "nodatacow: pages are overwritten in place, so btrfs keeps no checksums of them; the server has its own")
 	}
 	p.Layout.Made = made(p.Know.Catalog, "filesystem", m.Made)
 	if cow, known := p.copies(!m.Done()); known {

@@ -63,7 +63,7 @@ func one(s *stack.Stack, name string) (db *stack.Thing, several bool, err error)
 	case db == nil && name != "":
 		return nil, false, hint.Usage(name+" is not on this host", "there is "+strings.Join(names, ", "))
 	case db == nil:
-		return nil, false, hint.With(errors.New("no server that Plumb provisions was seen here"), "plumb stack shows what was")
+		return nil, false, hint.With(errors.New("no server that Plumb can provision was found here"), "plumb stack shows what was found")
 	case name == "" && len(names) > 1:
 		return nil, false, hint.Usage("several servers are here", "name one of "+strings.Join(names, ", "))
 	}
@@ -109,9 +109,9 @@ func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec, lasting Names) 
 	case made.Layout != spec.Stripe && known && vdevs > 1 && made.Width == 0:
 		why = "its groups are of different sizes"
 	case len(made.Special) > 1 && !redundant:
-		why = "its special devices stand alone, and those of a spec are a mirror"
+		why = "its special devices are not mirrored, but those of a spec are"
 	case len(made.Log) > 1 && !mirrored:
-		why = "its log devices stand alone, and those of a spec are a mirror"
+		why = "its log devices are not mirrored, but those of a spec are"
 	}
 	if why != "" {
 		sp.Pool, sp.Use = nil, p.Ref.Name
@@ -146,7 +146,7 @@ func fromFilesystem(fs *stack.Thing, sp *spec.Spec, lasting Names) error {
 	case why == "":
 		return nil
 	case !slices.Contains(spec.Filesystems(), fs.Text("fstype")):
-		why = "a spec makes pools of ZFS, ext4, XFS and btrfs"
+		why = "a spec can make ZFS pools, ext4, XFS and btrfs"
 	}
-	return hint.With(fmt.Errorf("%s lies on %s on %s, which no spec makes", fs.Text("mountpoint"), fs.Text("fstype"), fs.Text("source")), why)
+	return hint.With(fmt.Errorf("%s is on %s on %s, which a spec cannot make", fs.Text("mountpoint"), fs.Text("fstype"), fs.Text("source")), why)
 }

@@ -63,18 +63,18 @@ func (p *planning) dataAt() (string, error) {
 	}
 	for _, of := range []string{"/home", "/root", "/tmp", "/var/tmp", "/usr", "/etc"} {
 		if paths.Within(at, of) {
-			return "", hint.With(fmt.Errorf("server.at is below %s, which the units of servers hide from them or let nobody write to", of), "a place below /srv or /var/lib will do")
+			return "", hint.With(fmt.Errorf("server.at is below %s, which the systemd units of servers hide or make read-only", of), "use a place below /srv or /var/lib")
 		}
 	}
 	if f := p.Spec.Filesystem; f != nil && (paths.Within(at, p.mountedAt()) || paths.Within(p.mountedAt(), at)) {
-		return "", hint.With(fmt.Errorf("server.at and %s, where the filesystem is mounted, lie in one another", p.mountedAt()), "the data lie in a directory of the filesystem, which is mounted at server.at: name another place, or another filesystem.at")
+		return "", hint.With(fmt.Errorf("one of server.at and %s, where the filesystem is mounted, is inside the other", p.mountedAt()), "the data are in a directory of the filesystem, which is mounted at server.at: use another place, or another filesystem.at")
 	}
 	return at, nil
 }
 
 // settled refuses to mount data elsewhere that are on their volume already.
 func (p *planning) settled(at string) error {
-	return hint.With(fmt.Errorf("the data are on %s already, at %s: they are given the place server.at (%s) only as they are moved there", p.to(), p.Home.Data, at),
+	return hint.With(fmt.Errorf("the data are already on %s, at %s: they can only get the path server.at (%s) when they are moved there", p.to(), p.Home.Data, at),
 		"leave server.at out, or undo the provision first (--undo)")
 }
 

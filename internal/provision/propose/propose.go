@@ -110,7 +110,7 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 		}
 	}
 	if p.engine == nil {
-		return false, hint.With(fmt.Errorf("%s is not one of the servers that Plumb provisions", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
+		return false, hint.With(fmt.Errorf("%s is not a server that Plumb can provision", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
 	}
 	flavor := want.Product
 	if len(p.Stack.OfKind(kind)) > 0 || want.Name != "" {
@@ -133,7 +133,7 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	}
 	name, why := "packages", "what is missing of the server and of ZFS"
 	if m.Done() {
-		name, why, entered = "start", "the server is installed, and does not run", nil
+		name, why, entered = "start", "the server is installed, but not running", nil
 	}
 	if flavor != "" {
 		start, err := p.starts(ctx, flavor)
@@ -174,7 +174,7 @@ func (p *planning) source(ctx context.Context, flavor string) (entered []string,
 		return m.Notes, false, err
 	}
 	m.Notes = append(m.Notes, "what comes next is planned once that is done, and shown by --dry-run then")
-	p.stage("source "+p.Spec.From, "the repository of the server's makers, with the key that is good for it alone", m)
+	p.stage("source "+p.Spec.From, "the vendor's repository, with a key that is valid only for it", m)
 	return nil, true, nil
 }
 
@@ -206,7 +206,7 @@ func (p *planning) server(ctx context.Context) error {
 		return err
 	}
 	if v := want.Version; v != "" && v != p.Home.Version && !strings.HasPrefix(p.Home.Version, v+".") {
-		return hint.With(fmt.Errorf("%s is of version %s, and the spec wants %s", t.Ref, p.Home.Version, v), "plumb provision swap "+t.Ref.String()+" "+v+" says by which way it gets there")
+		return hint.With(fmt.Errorf("%s has version %s, but the spec says %s", t.Ref, p.Home.Version, v), "plumb provision swap "+t.Ref.String()+" "+v+" shows how to get there")
 	}
 	return nil
 }
@@ -216,9 +216,9 @@ func plays(t *stack.Thing, want spec.Role) error {
 	followers, _ := t.Int("replicas")
 	switch is := role(t); {
 	case want == spec.Primary && is == spec.Replica:
-		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "check whether this is the right host; server.role: replica in the spec")
+		return hint.With(fmt.Errorf("%s is a replica, but the spec is for a primary", t.Ref), "check whether this is the right host; server.role: replica in the spec")
 	case want == spec.Replica && is == spec.Primary && followers > 0:
-		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "check whether this is the right host; server.role: primary in the spec")
+		return hint.With(fmt.Errorf("%s is the primary of %d replicas, but the spec is for a replica", t.Ref, followers), "check whether this is the right host; server.role: primary in the spec")
 	}
 	return nil
 }
@@ -228,12 +228,12 @@ func (p *planning) fits(t *stack.Thing) error {
 	want := p.Spec.Server
 	if is := t.Text("flavor"); is != "" && is != want.Product {
 		of := product.Of(t.Ref.Kind)
-		return hint.With(fmt.Errorf("%s is %s, and the spec is of %s", t.Ref, of.Label(is), of.Label(want.Product)), "server.product: "+is+" in the spec, or the name of another server")
+		return hint.With(fmt.Errorf("%s is %s, but the spec is for %s", t.Ref, of.Label(is), of.Label(want.Product)), "server.product: "+is+" in the spec, or the name of another server")
 	}
 	all, _ := p.Stack.Follow(t, "memory")
 	for _, m := range all {
 		if limit, known := m.Int("limit"); known && want.Memory > limit {
-			return hint.With(fmt.Errorf("server.memory is %s, and there are %s for %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave server.memory out: the rules then say what it gets")
+			return hint.With(fmt.Errorf("server.memory is %s, but only %s are available to %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave server.memory out: the rules then decide what it gets")
 		}
 	}
 	return nil
@@ -291,7 +291,7 @@ func (p *planning) commands(ctx context.Context) error {
 		}
 		p.stop, p.start = []string{"systemctl", "stop", "--", p.Home.Unit}, []string{"systemctl", "start", "--", p.Home.Unit}
 	default:
-		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"), "say how with --stop COMMAND and --start COMMAND")
+		return hint.With(errors.New("no systemd unit starts it, so it could be stopped but not started again"), "say how with --stop COMMAND and --start COMMAND")
 	}
 	return nil
 }

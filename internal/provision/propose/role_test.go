@@ -54,7 +54,7 @@ func TestServerThatDoesNotFitIsRefused(t *testing.T) {
 		refused string
 	}{
 		{db, spec.Server{Product: "mariadb", Memory: 8 << 30}, ""}, {db, spec.Server{Product: "mariadb"}, ""},
-		{db, spec.Server{Product: "mysql"}, "mysql:3306 is MariaDB, and the spec is of MySQL"},
+		{db, spec.Server{Product: "mysql"}, "mysql:3306 is MariaDB, but the spec is for MySQL"},
 		{db, spec.Server{Product: "mariadb", Memory: 24 << 30}, "server.memory is 24G, and there are 8G for mysql:3306"},
 		{unknown, spec.Server{Product: "mysql", Memory: 24 << 30}, ""},
 	} {

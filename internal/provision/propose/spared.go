@@ -33,7 +33,7 @@ func (p *planning) spared(ctx context.Context, m provision.Making) error {
 	}
 	for _, c := range all {
 		if c.Damage != nil {
-			return hint.With(fmt.Errorf("read change %d, which may have made something on a disk that is to be erased: %w", c.Number, c.Damage), "move the file away once you know what it did: plumb history lists it")
+			return hint.With(fmt.Errorf("read change %d, which may have made something on a disk that is to be erased: %w", c.Number, c.Damage), "move the file away once you know what that change did: plumb history lists it")
 		}
 		for _, a := range c.Acts {
 			if err := spares(c.Number, a, erased); err != nil {
@@ -63,11 +63,11 @@ func spares(number int, a change.Recorded, erased map[string]bool) error {
 	const back = "zpool import brings a pool back, and mount a filesystem; "
 	switch a.State {
 	case change.Begun, change.Failed, change.Undoing, change.Done:
-		return change.Refuse(fmt.Sprintf(back+"plumb undo %d, once nobody needs what is in it", number),
-			"change %d %s %s on a disk that is to be erased, and it is not in use now: it may hold the data", number, made, a.Act.Place())
+		return change.Refuse(fmt.Sprintf(back+"plumb undo %d, once nobody needs its contents", number),
+			"change %d %s %s on a disk that is to be erased, and it is not in use now: it may contain the data", number, made, a.Act.Place())
 	case change.Left:
-		return change.Refuse(back+"once nobody needs what is in it: "+strings.Join(empty, "; "),
-			"change %d made %s on a disk that is to be erased, and no undo takes it away any more: it was left there, and may hold the data", number, a.Act.Place())
+		return change.Refuse(back+"once nobody needs its contents: "+strings.Join(empty, "; "),
+			"change %d made %s on a disk that is to be erased, and no undo will remove it: it was left there, and may contain the data", number, a.Act.Place())
 	}
 	return nil
 }

@@ -111,8 +111,8 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 	if err := e.k.Forget(t.Context(), out.Number, func(*change.Change, change.Recorded, error) {}); err != nil {
 		t.Fatal(err)
 	}
-	e.wants("forgotten", e.on("a", "S1"), "no undo takes it away any more", // an undo would do nothing
-		"once nobody needs what is in it: wipefs -a /dev/x, then make its first 16M and last 80M, and 4K from byte 67108864 on, zero")
+	e.wants("forgotten", e.on("a", "S1"), "no undo will remove it", // an undo would do nothing
+		"once nobody needs its contents: wipefs -a /dev/x, then make its first 16M and last 80M, and 4K from byte 67108864 on, zero")
 	e.wants("forgotten and made empty", e.on("a", ""), "", "")
 }
 

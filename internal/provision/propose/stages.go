@@ -49,7 +49,7 @@ func (p *planning) accounts(ctx context.Context) error {
 		m.Notes = append(m.Notes, strangers(users, p.Spec.Server.Databases)...)
 	}
 	if !m.Done() || len(p.Spec.Server.Databases) > 0 {
-		p.stage("accounts of "+p.Home.Server.String(), "nobody comes in without a password but whom the kernel names", m)
+		p.stage("accounts of "+p.Home.Server.String(), "nobody logs in without a password, except users whom the kernel identifies", m)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (p *planning) accounts(ctx context.Context) error {
 // until such a user exists nobody can.
 func strangers(users []byte, all []spec.Database) (notes []string) {
 	for _, d := range all {
-		note := fmt.Sprintf("there is no user %s in %s: until the system has one, nobody comes in as %[1]s", d.Owner, passwd.File)
+		note := fmt.Sprintf("there is no user %s in %s: until the system has one, nobody can log in as %[1]s", d.Owner, passwd.File)
 		if _, known := passwd.Named(users, d.Owner); !known && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
@@ -88,7 +88,7 @@ func (p *planning) uses() error {
 	switch {
 	case p.Anywhere:
 	case t == nil:
-		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, zpool import those of pools that are not imported; pool makes a new one")
+		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, and zpool import lists pools that are not imported; the key pool makes a new one")
 	case t.Text("dataset_type") == "volume":
 		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name its parent dataset, or another one")
 	}
@@ -168,7 +168,7 @@ func (p *planning) locked() []string {
 	if t == nil || t.Text("encryptionroot") == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("what is made in %s is encrypted: unless the key of %s is loaded before zfs-mount.service at each start of the machine, it is not mounted, and the server does not start", p.Spec.Use, t.Text("encryptionroot"))}
+	return []string{fmt.Sprintf("everything in %s is encrypted: unless the key of %s is loaded before zfs-mount.service at each boot, it is not mounted, and the server does not start", p.Spec.Use, t.Text("encryptionroot"))}
 }
 
 // once leaves out the directories that an earlier volume makes too, and that of the journal, which exists by then.
@@ -187,13 +187,13 @@ func (p *planning) once(had, acts []change.Act) (left []change.Act) {
 func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 	out, err := p.d.Output(ctx, "stat", "-c", "%U:%G %a", p.Home.Data)
 	if err != nil {
-		return o, fmt.Errorf("look whose %s is: %w", p.Home.Data, err)
+		return o, fmt.Errorf("find the owner of %s: %w", p.Home.Data, err)
 	}
 	names, perm, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	user, group, ok := strings.Cut(names, ":")
 	n, err := strconv.ParseUint(perm, 8, 32)
 	if err != nil || !ok {
-		return o, fmt.Errorf("look whose %s is: stat says %q", p.Home.Data, out)
+		return o, fmt.Errorf("find the owner of %s: stat says %q", p.Home.Data, out)
 	}
 	return provision.Owner{User: user, Group: group, Perm: uint32(n)}, nil
 }
@@ -238,7 +238,7 @@ func (p *planning) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.stage(name, "to "+p.to()+"; the server stands still while what changed is copied again", making)
+	p.stage(name, "to "+p.to()+"; the server is stopped while what changed is copied again", making)
 	p.Stages[len(p.Stages)-1].ForData()
 	return nil
 }
@@ -266,7 +266,7 @@ func (p *planning) settings(ctx context.Context) error {
 			}
 		}
 	}
-	s := provision.Stage{Name: "settings", Why: "what the rules advise", Steps: d.Steps, Restart: true, Done: len(d.Steps) == 0}
+	s := provision.Stage{Name: "settings", Why: "the advice of the rules", Steps: d.Steps, Restart: true, Done: len(d.Steps) == 0}
 	for i, step := range s.Steps {
 		if step.Recipe.Waits != "" && step.Recipe.Restart == nil && step.Knob.Of == p.Home.Server {
 			s.Steps[i].Recipe.Restart = []change.Op{{Argv: p.stop}, {Argv: p.start}}
@@ -282,9 +282,9 @@ func (p *planning) demand(steps []advise.Step) []string {
 	memory := units.Bytes(p.Layout.Memory)
 	switch d := p.Layout.Demand(p.Stack, steps); {
 	case d.Over:
-		return []string{fmt.Sprintf("with its settings %s takes %s at least, and server.memory is %s: nothing here lowers what else was set before", p.Home.Server, units.Bytes(d.Least), memory)}
+		return []string{fmt.Sprintf("with its settings %s takes at least %s, but server.memory is %s: Plumb does not lower the other settings", p.Home.Server, units.Bytes(d.Least), memory)}
 	case d.Unknown != "":
-		return []string{fmt.Sprintf("whether %s keeps to server.memory, which is %s, is not known: %s", p.Home.Server, memory, d.Unknown)}
+		return []string{fmt.Sprintf("whether %s stays within server.memory, which is %s, is not known: %s", p.Home.Server, memory, d.Unknown)}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (r *reader) databases(n *strictyaml.Node) (all []Database) {
 			return
 		}
 		if slices.ContainsFunc(all, func(had Database) bool { return had.Name == d.Name }) {
-			r.doc.Errorf(n, "the database %s is there twice", d.Name)
+			r.doc.Errorf(n, "the database %s is listed twice", d.Name)
 			return
 		}
 		all = append(all, d)
@@ -61,10 +61,10 @@ func (r *reader) plainName(n *strictyaml.Node, what string) string {
 	switch {
 	case name == "":
 	case !databaseName.MatchString(name):
-		r.doc.Errorf(n, "%s begins with a small letter, and goes on with small letters, digits and _, at most 32 of them: not %.80q", what, name)
+		r.doc.Errorf(n, "%s must be a lower-case letter followed by lower-case letters, digits and _, at most 32 characters: not %.80q", what, name)
 		return ""
 	case isReserved(name):
-		r.doc.Errorf(n, "%s is not %s, which is the server's own", what, name)
+		r.doc.Errorf(n, "%s cannot be %s, which the server reserves", what, name)
 		return ""
 	}
 	return name

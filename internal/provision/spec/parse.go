@@ -31,7 +31,7 @@ const formVersion = 1
 // is for messages. The error joins its mistakes, the first twenty, each a [strictyaml.Error].
 func Parse(file string, text []byte) (Spec, error) {
 	if len(text) > mostText {
-		return Spec{}, strictyaml.Error{File: file, Line: 1, Col: 1, Msg: fmt.Sprintf("larger than a spec is: at most %d bytes", mostText)}
+		return Spec{}, strictyaml.Error{File: file, Line: 1, Col: 1, Msg: fmt.Sprintf("too large for a spec: at most %d bytes", mostText)}
 	}
 	doc, root := strictyaml.Parse(file, text)
 	r := &reader{doc: doc}
@@ -82,7 +82,7 @@ func (r *reader) alone(text []byte) bool {
 		return true // told already
 	}
 	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
-		r.doc.At(max(second.Line, 1), 1, "a second document is not read: one spec a file")
+		r.doc.At(max(second.Line, 1), 1, "there is a second document: a file contains one spec")
 		return false
 	}
 	return true
@@ -105,9 +105,9 @@ func (r *reader) file(root *strictyaml.Node) {
 	r.from()
 	switch {
 	case len(ways) == 0 && strictyaml.IsMap(root):
-		r.doc.Errorf(root, "a spec needs one of the keys pool, use and filesystem: where data shall lie")
+		r.doc.Errorf(root, "a spec needs one of the keys pool, use and filesystem, for where the data goes")
 	case len(ways) > 1:
-		r.doc.Errorf(ways[1], "a spec has one of the keys pool, use and filesystem, not two")
+		r.doc.Errorf(ways[1], "a spec has only one of the keys pool, use and filesystem")
 	}
 }
 
@@ -142,7 +142,7 @@ func (r *reader) from() {
 	case !slices.Contains(v.Flavors, s.Product):
 		r.doc.Errorf(r.vendor, "%s has no %s", v.Name, s.Product)
 	case v.Needs() && !series.MatchString(s.Version):
-		r.doc.Errorf(r.vendor, "%s has a repository for each series: name it as server.version, such as 11.8", v.Name)
+		r.doc.Errorf(r.vendor, "%s has a repository for each series: give it as server.version, such as 11.8", v.Name)
 	}
 }
 
@@ -157,7 +157,7 @@ func (r *reader) filesystem(n *strictyaml.Node) {
 		"type": func(n *strictyaml.Node) { f.Type = r.doc.OneOf(n, "filesystem.type", Filesystems()...) },
 		"device": func(n *strictyaml.Node) {
 			if f.Device = r.disk(n, "filesystem.device"); f.Device.Path != "" && f.Device.IsFile() {
-				r.doc.Errorf(n, "a filesystem is made on a device, not in the file %s: pools alone can have files, for trials", f.Device.Path)
+				r.doc.Errorf(n, "a filesystem is made on a device, not in the file %s: only pools can have files, for trials", f.Device.Path)
 			}
 		},
 		"at":    func(n *strictyaml.Node) { f.At = r.place(n, "filesystem.at") },
@@ -169,7 +169,7 @@ func (r *reader) filesystem(n *strictyaml.Node) {
 	case f.Type == btrfs:
 		r.doc.Errorf(array, "btrfs is not aligned to an array: leave chunk and width out")
 	case f.Chunk == 0 || f.Width == 0:
-		r.doc.Errorf(array, "an array is told by both, filesystem.chunk and filesystem.width")
+		r.doc.Errorf(array, "an array needs both filesystem.chunk and filesystem.width")
 	case f.Chunk&(f.Chunk-1) != 0:
 		r.doc.Errorf(array, "filesystem.chunk is a power of two")
 	}

@@ -42,7 +42,7 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"layout:", "lay-out:", `x.yaml:3:3: a pool has no key "lay-out"; did you mean layout?`},
 		{"layout: mirror", "layout: miror", `x.yaml:3:11: pool.layout is one of stripe, mirror, raidz1, raidz2, raidz3, not "miror"; did you mean mirror?`},
 		{"pool:", "pol:", `x.yaml:1:1: a spec has no key "pol"; did you mean pool?`},
-		{"pool:", "use: x\npool:", "x.yaml:3:3: a spec has one of the keys pool, use and filesystem, not two"},
+		{"pool:", "use: x\npool:", "x.yaml:3:3: a spec has only one of the keys pool, use and filesystem"},
 		{"server: {product: mariadb}", "use: tank", `x.yaml:1:1: a spec needs the key "server"`},
 		{"mariadb", "mariadbb", "did you mean mariadb?"},
 		{"mariadb", "postgresql", "did you mean postgres?"},
@@ -55,35 +55,35 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"/dev/disk/by-id/a", `"/dev/disk/by-id/a b"`, "has no blanks"},
 		{"/dev/disk/by-id/a", `"/dev/disk/by-id/$(x)"`, "has no blanks"},
 		{"/dev/disk/by-id/a", "/var/tmp/a", "a file needs a size"},
-		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, erase: x}", "a file is made and never erased"},
+		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, erase: x}", "a file is always a new one"},
 		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, serial: x}", "a file has no serial number"},
-		{"/dev/disk/by-id/a", "{path: /dev/disk/by-id/a, serial: x, erase: y}", `erase is the serial number of the disk once more, "x", not "y"`},
+		{"/dev/disk/by-id/a", "{path: /dev/disk/by-id/a, serial: x, erase: y}", `erase must repeat the serial number of the disk, "x", not "y"`},
 		{"size: 1G", "size: 960GB", "powers of 1024"},
 		{"size: 1G", "size: 1K", "is 1K: 64M to 1E are possible"},
 		{"size: 1G", "size: 9999999999P", "is 8E: 64M to 1E are possible"},
-		{"name: tank", "name: mirror-1", "a pool's name does not begin with mirror"},
-		{"name: tank", "name: -f", "pool.name begins with a letter"},
+		{"name: tank", "name: mirror-1", "a pool's name cannot begin with mirror"},
+		{"name: tank", "name: -f", "pool.name must be a letter"},
 		{"layout: mirror", "layout: raidz1", "raidz1 needs groups of at least 3 disks, and this has 2: a mirror of them"},
 		{"layout: mirror", "layout: mirror\n  width: 1", "mirror needs groups of at least 2 disks, and this has 1: one disk is a stripe"},
 		{"layout: mirror", "layout: mirror\n  width: 3", "x.yaml:4:10: 2 disks do not make groups of 3"},
 		{"layout: mirror", "layout: stripe\n  width: 2", "a stripe has no width"},
 		{"layout: mirror", "layout: mirror\n  special: [/dev/disk/by-id/c]", "pool.special has 1 disk, and needs 2"},
 		{"layout: mirror", "layout: stripe\n  log: []", "pool.log has 0 disks"},
-		{"mariadb}", "mariadb, at: /usr}", "not /usr, which is the system's"},
+		{"mariadb}", "mariadb, at: /usr}", "cannot be /usr, which belongs to the system"},
 		{"mariadb}", "mariadb, at: /proc/x}", "not below /proc"},
 		{"mariadb}", "mariadb, memory: 1M}", "server.memory is 1M"},
 		{"mariadb}", "mariadb, version: new}", "is a number such as"},
 		{"mariadb}", "mariadb, databases: []}", "server.databases has 0 databases"},
 		{"mariadb}", "mariadb, databases: [shop, shop]}", "the database shop is there twice"},
-		{"mariadb}", "mariadb, databases: [{name: Shop}]}", "begins with a small letter"},
-		{"mariadb}", "mariadb, databases: [{name: shop, owner: root}]}", "is not root, which is the server's own"},
-		{"mariadb}", "mariadb, databases: [\"a'; DROP\"]}", "begins with a small letter"},
+		{"mariadb}", "mariadb, databases: [{name: Shop}]}", "must be a lower-case letter"},
+		{"mariadb}", "mariadb, databases: [{name: shop, owner: root}]}", "cannot be root, which the server reserves"},
+		{"mariadb}", "mariadb, databases: [\"a'; DROP\"]}", "must be a lower-case letter"},
 		{"mariadb}", "mariadb, version: 11.8}\npackages: {from: mariadb.com}", `packages.from is one of mariadb.org, postgresql.org, not "mariadb.com"; did you mean mariadb.org?`},
 		{"mariadb}", "mariadb, version: 11.8}\npackages: {from: postgresql.org}", "postgresql.org has no mariadb"},
 		{"mariadb}", "mariadb}\npackages: {from: mariadb.org}", "mariadb.org has a repository for each series: name it as server.version"},
-		{"mariadb}", "mariadb, version: 11.8.3}\npackages: {from: mariadb.org}", "name it as server.version"},
+		{"mariadb}", "mariadb, version: 11.8.3}\npackages: {from: mariadb.org}", "give it as server.version"},
 		{"mariadb}", "mariadb, version: 11.8}\npackages: {}", `needs the key "from"`},
-		{"mariadb}", "mariadb}\n---\nuse: x", "a second document is not read"},
+		{"mariadb}", "mariadb}\n---\nuse: x", "there is a second document"},
 		{"pool:", "plumb: 2\npool:", "x.yaml:1: it is a spec of version 2"},
 	} {
 		text := strings.Replace(small, m.from, m.to, 1)
@@ -98,7 +98,7 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"/dev/vg0/db", "{path: /var/tmp/x, size: 1G}", "x.yaml:1:33: a filesystem is made on a device"},
 		{"xfs", "zfs", `filesystem.type is one of ext4, xfs, btrfs, not "zfs"`},
 		{"xfs", "btrfs", "btrfs is not aligned"},
-		{", width: 4", "", "an array is told by both"},
+		{", width: 4", "", "an array needs both"},
 		{"64K", "65K", "a power of two"},
 	} {
 		if _, err := Parse("x.yaml", []byte(strings.Replace(plain, m.from, m.to, 1))); err == nil || !strings.Contains(err.Error(), m.want) {
@@ -117,9 +117,9 @@ func TestParseRefusesWhatIsNoName(t *testing.T) {
 		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/\\e[2J\"", "has no blanks"},
 		{"mariadb}", "mariadb, at: \"/srv/a,exec\"}", "has no blanks, commas"}, // it would be an option of a mount
 		{"mariadb}", "mariadb, name: \"mariadb:\\n3306\"}", "server.name is one word"},
-		{"name: tank", "name: \"tank\\n\"", "pool.name begins with a letter"},
-		{"name: tank", "name: c0t0", "a pool's name does not begin with c and a digit"},
-		{"name: tank", "name: spares", "a pool's name does not begin with spare"},
+		{"name: tank", "name: \"tank\\n\"", "pool.name must be a letter"},
+		{"name: tank", "name: c0t0", "a pool's name cannot begin with c and a digit"},
+		{"name: tank", "name: spares", "a pool's name cannot begin with spare"},
 	} {
 		if _, err := Parse("x.yaml", []byte(strings.Replace(small, m.from, m.to, 1))); err == nil || !strings.Contains(err.Error(), m.want) {
 			t.Errorf("%s: got %v, want %s", m.to, err, m.want)
@@ -137,7 +137,7 @@ func TestParseTellsAllMistakesAtOnce(t *testing.T) {
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != mostWords {
 		t.Errorf("%d mistakes", len(lines))
 	}
-	if _, err := Parse("x.yaml", make([]byte, mostText+1)); err == nil || !strings.Contains(err.Error(), "larger than a spec") {
+	if _, err := Parse("x.yaml", make([]byte, mostText+1)); err == nil || !strings.Contains(err.Error(), "too large for a spec") {
 		t.Error(err)
 	}
 }

@@ -40,7 +40,7 @@ func (r *reader) groups(p *Pool, at map[string]*strictyaml.Node) {
 	width := p.Width
 	switch n := at["width"]; {
 	case n != nil && p.Layout == Stripe:
-		r.doc.Errorf(n, "a stripe has no width: each of its disks stands alone")
+		r.doc.Errorf(n, "a stripe has no width: each of its disks is a vdev of its own")
 		return
 	case n != nil && width > 0 && len(p.Data)%width != 0:
 		r.doc.Errorf(n, "%d disks do not make groups of %d", len(p.Data), width)
@@ -60,7 +60,7 @@ func (r *reader) special(p *Pool, n *strictyaml.Node) {
 		return
 	}
 	if want := p.Survives() + 1; len(p.Special) != want {
-		r.doc.Errorf(n, "pool.special has %s, and needs %d: when they are lost the pool is, so they survive the loss of as many disks as the data do, %d", disks(len(p.Special)), want, want-1)
+		r.doc.Errorf(n, "pool.special has %s, but needs %d: if it is lost, the pool is lost, so it must survive the loss of as many disks as the data do, %d", disks(len(p.Special)), want, want-1)
 	}
 }
 
@@ -133,15 +133,15 @@ func (r *reader) poolName(n *strictyaml.Node) string {
 		return ""
 	}
 	if !poolName.MatchString(name) {
-		r.doc.Errorf(n, "pool.name begins with a letter, and goes on with letters, digits, -, _ and ., at most 64 of them: not %.80q", name)
+		r.doc.Errorf(n, "pool.name must be a letter followed by letters, digits, -, _ and ., at most 64 characters: not %.80q", name)
 		return ""
 	}
 	if i := slices.IndexFunc(reserved, func(word string) bool { return strings.HasPrefix(name, word) }); i >= 0 {
-		r.doc.Errorf(n, "a pool's name does not begin with %s: to zpool create that means something else", reserved[i])
+		r.doc.Errorf(n, "a pool's name cannot begin with %s: zpool create would take it for something else", reserved[i])
 		return ""
 	}
 	if diskLike.MatchString(name) {
-		r.doc.Errorf(n, "a pool's name does not begin with c and a digit: older releases of ZFS take that for a disk")
+		r.doc.Errorf(n, "a pool's name cannot begin with c and a digit: older releases of ZFS take that for a disk")
 		return ""
 	}
 	return name

@@ -64,22 +64,22 @@ func (r *reader) disk(n *strictyaml.Node, what string) (d Disk) {
 func (r *reader) sound(d Disk, at map[string]*strictyaml.Node) {
 	switch {
 	case d.IsFile() && d.Size == 0 && at["size"] == nil:
-		r.doc.Errorf(at["path"], "a file needs a size, because it is made: {path: %s, size: 1G}", d.Path)
+		r.doc.Errorf(at["path"], "a file needs a size, because Plumb creates it: {path: %s, size: 1G}", d.Path)
 	case d.IsFile() && d.Erase != "":
-		r.doc.Errorf(at["erase"], "a file is made and never erased: leave erase out")
+		r.doc.Errorf(at["erase"], "a file is always a new one: leave erase out")
 	case d.IsFile() && d.Serial != "":
 		r.doc.Errorf(at["serial"], "a file has no serial number")
 	case kernelName.MatchString(d.Path):
-		r.doc.Errorf(at["path"], "%s may be another disk after the next start: name it by /dev/disk/by-id (ls -l /dev/disk/by-id lists them)", d.Path)
+		r.doc.Errorf(at["path"], "%s may be another disk after the next boot: name it by /dev/disk/by-id (ls -l /dev/disk/by-id lists them)", d.Path)
 	case d.Erase != "" && d.Serial != "" && d.Erase != d.Serial:
-		r.doc.Errorf(at["erase"], "erase is the serial number of the disk once more, %q, not %q", d.Serial, d.Erase)
+		r.doc.Errorf(at["erase"], "erase must repeat the serial number of the disk, %q, not %q", d.Serial, d.Erase)
 	}
 	for _, once := range []string{d.Path, d.Serial} {
 		if once == "" {
 			continue
 		}
 		if first := r.disks[once]; first != nil {
-			r.doc.Errorf(at["path"], "%s is there twice, first in line %d", once, first.Line)
+			r.doc.Errorf(at["path"], "%s is listed twice, first in line %d", once, first.Line)
 			continue
 		}
 		r.disks[once] = at["path"]
@@ -116,11 +116,11 @@ func (r *reader) place(n *strictyaml.Node, what string) string {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
 	switch first {
 	case "bin", "boot", "dev", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys":
-		r.doc.Errorf(n, "%s is not below /%s, which is the system's", what, first)
+		r.doc.Errorf(n, "%s cannot be below /%s, which belongs to the system", what, first)
 		return ""
 	case "etc", "home", "root", "tmp", "usr", "var":
 		if rest == "" || name == "/var/lib" || name == "/var/log" {
-			r.doc.Errorf(n, "%s is a place of its own, not %s, which is the system's", what, name)
+			r.doc.Errorf(n, "%s cannot be %s, which belongs to the system", what, name)
 			return ""
 		}
 	}
@@ -163,7 +163,7 @@ func (r *reader) count(n *strictyaml.Node, what string, low, high int) int {
 	}
 	v, err := strconv.Atoi(text)
 	if err != nil || v < low || v > high {
-		r.doc.Errorf(n, "%s is a whole number of %d to %d, not %.40q", what, low, high, text)
+		r.doc.Errorf(n, "%s is a whole number from %d to %d, not %.40q", what, low, high, text)
 		return 0
 	}
 	return v
@@ -179,7 +179,7 @@ func (r *reader) size(n *strictyaml.Node, what string, low int64) int64 {
 	bytes, ok := units.ParseBytes(text)
 	switch {
 	case !ok:
-		r.doc.Errorf(n, "%s: %.40q is not a size: write bytes, or a number and one of K, M, G, T and P, which are powers of 1024", what, text)
+		r.doc.Errorf(n, "%s: %.40q is not a size: use bytes, or a number with K, M, G, T or P, which are powers of 1024", what, text)
 	case bytes < low || bytes > mostSize:
 		r.doc.Errorf(n, "%s is %s: %s to %s are possible", what, units.Bytes(bytes), units.Bytes(low), units.Bytes(mostSize))
 	default:

@@ -61,7 +61,7 @@ func (x *Runner) observe(ctx context.Context) (err error) {
 	w.Budget, w.Room = rounded(x.left()), x.roomIn(ctx, x.Dir)
 	x.wanted = w
 	if err := x.propose(ctx, x.adviceFor(server, x.stack)); err != nil {
-		return fmt.Errorf("after a look of %s: %w", rounded(time.Since(x.began)), err)
+		return fmt.Errorf("after looking for %s: %w", rounded(time.Since(x.began)), err)
 	}
 	if _, err := x.needs(ctx); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (x *Runner) needs(ctx context.Context) (says []string, err error) {
 			}
 		}
 	}
-	says = append(says, "a quiet hour: processors and disk are shared with all else that runs here")
+	says = append(says, "a quiet hour: processors and disk are shared with everything else that runs here")
 	return says, nil
 }
 
@@ -41,7 +41,7 @@ func (x *Runner) fits(ctx context.Context, e experiment.Experiment) error {
 		if data := dataFor(int64(free.AvailBytes)); data >= least && x.Volume == "" {
 			help = fmt.Sprintf("--data %s would fit; or ", data) + help
 		}
-		return hint.With(fmt.Errorf("rehearse: %s has %s free, and the sandbox takes about %s: the data, a copy for each trial, and as much to grow",
+		return hint.With(fmt.Errorf("rehearse: %s has %s free, but the sandbox takes about %s: the data, a copy for each trial, and as much again to grow",
 			dir, inMB(int64(free.AvailBytes)), inMB(takes)), help)
 	}
 	if x.stack == nil || x.stack.Host() == nil {
@@ -49,11 +49,11 @@ func (x *Runner) fits(ctx context.Context, e experiment.Experiment) error {
 	}
 	have, known := x.stack.Host().Int("memory_available")
 	if takes := experiment.MostMemory(e); known && int64(takes) > have {
-		help := "stop what takes memory here"
+		help := "stop other programs that take memory here"
 		if half := experiment.Bytes(have / 2 >> 20 << 20); half >= least {
 			help = fmt.Sprintf("--memory %s would fit", half)
 		}
-		return hint.With(fmt.Errorf("rehearse: %s of memory can be had here, and the sandbox's server takes %s", inMB(have), takes), help)
+		return hint.With(fmt.Errorf("rehearse: %s of memory are available here, but the sandbox's server takes %s", inMB(have), takes), help)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (x *Runner) farFromData(ctx context.Context) {
 		}
 		there, err := x.Live.Stat(ctx, r.Path)
 		if err == nil && (there.DevMajor != here.DevMajor || there.DevMinor != here.DevMinor) {
-			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox lies below %s, which is on another filesystem than the server's data: what it shows of the disk need not hold there.", x.wanted.Dir))
+			x.proposal.Says = append(x.proposal.Says, fmt.Sprintf("The sandbox is below %s, which is on another filesystem than the server's data: its results about the disk may not apply there.", x.wanted.Dir))
 		}
 		return
 	}

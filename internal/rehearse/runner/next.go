@@ -139,7 +139,7 @@ func (x *Runner) addStage(ctx context.Context, i int) error {
 		if s, ok, err = x.proposal.AllBut(r); ok || len(refused) > 0 {
 			x.Watch.Tell("refused by the server: " + strings.Join(refused, "; "))
 		} else {
-			x.Watch.Tell("no step is refused by itself: it is together that the server does not take them")
+			x.Watch.Tell("no step is refused by itself: the server refuses only the combination")
 		}
 	case x.proposal.Stages[0].Name:
 		if i > 0 || next == rehearse.StageAlone {
@@ -160,7 +160,7 @@ func (x *Runner) insert(ctx context.Context, at int, s rehearse.Stage) error {
 	x.proposal.Stages, x.reports = slices.Insert(slices.Clone(stages), at, s), slices.Insert(slices.Clone(reports), at, report.Report{})
 	if takes, left := x.takes(at), max(0, x.left()-x.keptBack()); takes > left {
 		x.proposal.Stages, x.reports = stages, reports
-		x.Watch.Tell(fmt.Sprintf("%s: not begun, because %s of --max-time are left and it takes %s at least", stageWords(s.Name), rounded(left), rounded(takes)))
+		x.Watch.Tell(fmt.Sprintf("%s: not begun, because it takes at least %[3]s, and %[2]s of --max-time are left", stageWords(s.Name), rounded(left), rounded(takes)))
 		return nil
 	}
 	if x.kept.Name == "" {

@@ -146,7 +146,7 @@ func (x *Runner) noTime(i int) error {
 		x.ended = timeOver
 	}
 	if len(x.reports[i].Records) == 0 {
-		x.Watch.Tell(fmt.Sprintf("%s: not begun, because %s of --max-time are left and it takes %s at least", stageWords(x.proposal.Stages[i].Name), left, takes))
+		x.Watch.Tell(fmt.Sprintf("%s: not begun, because it takes at least %[3]s, and %[2]s of --max-time are left", stageWords(x.proposal.Stages[i].Name), left, takes))
 	}
 	return nil
 }

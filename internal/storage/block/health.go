@@ -50,7 +50,7 @@ func (d *device) health(ctx context.Context) {
 		return
 	}
 	if !d.h.About().Root {
-		d.obs.Gap(d.thing.Ref, "the health log of a drive is only shown to root", "run as root", "nvme_*")
+		d.obs.Gap(d.thing.Ref, "only root can read the health log of a drive", "run as root", "nvme_*")
 		return
 	}
 	log, from, err := AskHealth(ctx, d.h, d.name)

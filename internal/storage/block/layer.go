@@ -66,7 +66,7 @@ func (d *device) chain(ctx context.Context, layer string, zvols map[string]strin
 	case "lvm", "crypt", "multipath", "dm", "md", "bcache":
 		d.slaves(ctx, true)
 	case "drbd":
-		d.obs.Gap(d.thing.Ref, "what a DRBD device lies on is not read", "", "on", "disks")
+		d.obs.Gap(d.thing.Ref, "the devices below a DRBD device are not read", "", "on", "disks")
 	default:
 		d.slaves(ctx, false)
 	}

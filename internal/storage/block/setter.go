@@ -84,7 +84,7 @@ func notes(name string, w change.Want) []string {
 	case "scheduler":
 		all = append(all, "nr_requests and wbt_lat_usec go to the new scheduler's defaults")
 	case "nr_requests":
-		all = append(all, "another scheduler brings its own default back")
+		all = append(all, "another scheduler has its own default")
 	}
 	return all
 }
@@ -100,13 +100,13 @@ func live(ctx context.Context, h host.Reader, name string, w change.Want) (chang
 		return change.Act{}, &change.Refusal{Why: fmt.Sprintf("%s offers no %s: %s", name, to, strings.Join(offered, ", ")), What: "its module may have to be loaded first"}
 	}
 	if w.Knob.Name == "wbt_lat_usec" && to == "-1" {
-		return change.Act{}, &change.Refusal{Why: "-1 stands for the kernel's default, which reads as another number", What: "give the number: 2000 for flash, 75000 for rotating disks"}
+		return change.Act{}, &change.Refusal{Why: "-1 means the kernel's default, which is read back as another number", What: "give the number: 2000 for flash, 75000 for rotating disks"}
 	}
 	if w.Knob.Name == "max_sectors_kb" {
 		if most, err := h.ReadFile(ctx, "/sys/block/"+name+"/queue/max_hw_sectors_kb"); err == nil {
 			n, err := strconv.ParseInt(strings.TrimSpace(string(most)), 10, 64)
 			if want, _ := w.To.Int(); err == nil && want > n {
-				return change.Act{}, &change.Refusal{Why: fmt.Sprintf("%s takes at most %s in a request", name, units.Bytes(n<<10))}
+				return change.Act{}, &change.Refusal{Why: fmt.Sprintf("%s accepts at most %s per request", name, units.Bytes(n<<10))}
 			}
 		}
 	}

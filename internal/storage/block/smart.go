@@ -31,7 +31,7 @@ func (d *device) smart(ctx context.Context) {
 		return
 	}
 	if !known || !d.h.About().Root {
-		d.obs.Gap(d.thing.Ref, "a drive shows its health only to root", "run as root", "smart_*")
+		d.obs.Gap(d.thing.Ref, "only root can read the health of a drive", "run as root", "smart_*")
 		return
 	}
 	argv := []string{"smartctl", "-n", "standby", "-j", "-H", "-A", "/dev/" + d.name}
@@ -44,9 +44,9 @@ func (d *device) smart(ctx context.Context) {
 	s, wrong := parseSmart(out)
 	switch {
 	case wrong == nil && s.Asleep:
-		d.obs.Gap(d.thing.Ref, "its motor is off, and asking would start it", "", "smart_*")
+		d.obs.Gap(d.thing.Ref, "its motor is off, and a query would start it", "", "smart_*")
 	case wrong != nil && err != nil:
-		d.obs.Gap(d.thing.Ref, err.Error(), "behind a RAID controller smartctl wants -d: see its manual", "smart_*")
+		d.obs.Gap(d.thing.Ref, err.Error(), "behind a RAID controller smartctl needs -d: see its manual", "smart_*")
 	case wrong != nil:
 		d.obs.Gap(d.thing.Ref, fmt.Sprintf("%s: %v", strings.Join(argv, " "), wrong), "", "smart_*")
 	default:

@@ -77,7 +77,7 @@ func looked(text string, err error) (*stack.Thing, []stack.Gap) {
 // A drive whose motor is off is not asked, and that is no health of 0.
 func TestSmartLeavesASleepingDriveAlone(t *testing.T) {
 	d, gaps := looked(smartAsleep, errors.New("exit status 2"))
-	if _, known := d.Facts["smart_pending"]; known || len(gaps) != 1 || gaps[0].Why != "its motor is off, and asking would start it" {
+	if _, known := d.Facts["smart_pending"]; known || len(gaps) != 1 || gaps[0].Why != "its motor is off, and a query would start it" {
 		t.Errorf("facts %v, gaps %v", d.Facts, gaps)
 	}
 }

@@ -143,7 +143,7 @@ func (c *Cluster) tell(t *stack.Thing, obs *stack.Observation) {
 	pool := t.Text("ceph_pool")
 	switch p, told := c.Pools[pool]; {
 	case !told:
-		obs.Gap(t.Ref, "the cluster that ceph reads has no pool "+pool+": the image is of another", "", "ceph_*")
+		obs.Gap(t.Ref, "the cluster that ceph is configured for has no pool "+pool+": the image is from another cluster", "", "ceph_*")
 		return
 	case p.Erasure:
 		t.Absent(from, "ceph_copies", "ceph_min_copies")
@@ -157,7 +157,7 @@ func (c *Cluster) tell(t *stack.Thing, obs *stack.Observation) {
 	t.Set("ceph_hosts", stack.Int(int64(len(c.Hosts))), "ceph osd tree")
 	c.room(t, obs)
 	if c.Scrubs == "" {
-		obs.Gap(t.Ref, "when Ceph scrubs is not known", "let the key read the configuration: ceph config get osd osd_scrub_begin_hour", "ceph_scrub_hours")
+		obs.Gap(t.Ref, "when Ceph scrubs is not known", "give the key the right to read the configuration: ceph config get osd osd_scrub_begin_hour", "ceph_scrub_hours")
 		return
 	}
 	t.Set("ceph_scrub_hours", stack.Text(c.Scrubs), "ceph config get osd")

@@ -46,7 +46,7 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	}
 	if newMount(t, w.Knob.Name) {
 		if line == nil {
-			return r, &change.Refusal{Why: "only a new mount changes it, and /etc/fstab has no line for " + point,
+			return r, &change.Refusal{Why: "only a new mount changes it, but /etc/fstab has no line for " + point,
 				What: "change it where the mount is made: systemctl status " + point + " names a mount unit of systemd"}
 		}
 		r.Effect, r.Waits = catalog.Remount, "an unmount and a new mount of "+point

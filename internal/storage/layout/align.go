@@ -30,7 +30,7 @@ func align(d disk.Disk, f spec.Filesystem) alignment {
 	case f.Type == "btrfs":
 		return a
 	case chunk > 0 && f.Chunk > 0 && (f.Chunk != chunk || f.Width != width):
-		a.note = fmt.Sprintf("%s tells of chunks of %s on %d disks, and the spec of %s on %d: the spec counts", d.Spec.Path, units.Bytes(chunk), width, units.Bytes(f.Chunk), f.Width)
+		a.note = fmt.Sprintf("%s reports chunks of %s on %d disks, but the spec has %s on %d: the spec is used", d.Spec.Path, units.Bytes(chunk), width, units.Bytes(f.Chunk), f.Width)
 	}
 	if f.Chunk > 0 {
 		chunk, width = f.Chunk, f.Width

@@ -16,7 +16,7 @@ const within = `within() { find "$1" -xdev -mindepth 1 ! -path "$1/lost+found" -
 `
 
 // hidesNothing refuses a place in which something is by now: what is mounted there would hide it.
-const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 is not empty any more: nothing is mounted there" >&2; exit 1; }; }
+const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 is no longer empty: nothing is mounted there" >&2; exit 1; }; }
 `
 
 // busy ends a script that finds something mounted still that is unmounted here, and names a process that has it. One with mounts of its own, as

@@ -169,7 +169,7 @@ func mountedThere(ctx context.Context, h host.Reader, f spec.Filesystem, at stri
 		is = source.RdevMajor == st.RdevMajor && source.RdevMinor == st.RdevMinor
 	}
 	if !is || m.FSType != f.Type {
-		return false, change.Refuse("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, path.Clean(at))
+		return false, change.Refuse("name another place", "%s of %s is already mounted at %s", m.FSType, m.Source, path.Clean(at))
 	}
 	return true, nil
 }

@@ -20,11 +20,11 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 	st, err := h.Stat(ctx, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", "", change.Refuse(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
+		return "", "", change.Refuse(fmt.Sprintf("create one that only root can read: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, does not exist", file)
 	case err != nil:
 		return "", "", err
 	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
-		return "", "", change.Refuse("chown root: and chmod 600 it", "the key %s is not a file that root alone can read", file)
+		return "", "", change.Refuse("chown root: and chmod 600 it", "the key %s is not a file that only root can read", file)
 	}
 	for _, dir := range []string{path.Dir(file), path.Dir(st.Resolved)} {
 		if err := change.RootsAlone(ctx, h, dir); err != nil {
@@ -36,7 +36,7 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 		return "", "", fmt.Errorf("see on what the key %s lies: %w", file, err)
 	}
 	if in.InMemory() {
-		note = fmt.Sprintf("%s lies in memory, and is gone after a start of the machine: unless something brings it back before the pool is mounted, all data are lost", file)
+		note = fmt.Sprintf("%s is in memory, and is gone after a reboot: unless something restores it before the pool is mounted, all data are lost", file)
 	}
 	switch {
 	case st.Size == 32:
@@ -56,7 +56,7 @@ func encrypted(ctx context.Context, h host.Reader, p spec.Pool) error {
 		return fmt.Errorf("see whether the pool %s is encrypted: %w", p.Name, err)
 	}
 	if strings.TrimSpace(string(out)) == "off" {
-		return change.Refuse("another name makes a new pool; without key the data lie in this one as they are", "the pool %s is there, and is not encrypted: it can no longer be encrypted with the key %s", p.Name, p.Key)
+		return change.Refuse("use another name for a new pool; without key the data in this one stay unencrypted", "the pool %s exists and is not encrypted: it can no longer be encrypted with the key %s", p.Name, p.Key)
 	}
 	return nil
 }

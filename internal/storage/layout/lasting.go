@@ -38,7 +38,7 @@ func sameDisks(ctx context.Context, h host.Reader, t tools, p spec.Pool) error {
 	}
 	all := zfs.ParseStatus(text)
 	if len(all) != 1 {
-		return fmt.Errorf("zpool status of %s tells of %d pools", p.Name, len(all))
+		return fmt.Errorf("zpool status of %s lists %d pools", p.Name, len(all))
 	}
 	is, err := groupsOf(ctx, h, all[0])
 	if err != nil {
@@ -50,7 +50,7 @@ func sameDisks(ctx context.Context, h host.Reader, t tools, p spec.Pool) error {
 	}
 	for _, class := range slices.Sorted(maps.Keys(want)) {
 		if !slices.Equal(is[class], want[class]) {
-			return change.Refuse("another name makes a new pool; use: "+p.Name+" makes datasets in this one", "the pool %s is there, and its %s are %s, not %s", p.Name, class, words(is[class]), words(want[class]))
+			return change.Refuse("use another name for a new pool; use: "+p.Name+" makes datasets in this one", "the pool %s exists, and its %s are %s, not %s", p.Name, class, words(is[class]), words(want[class]))
 		}
 	}
 	return nil

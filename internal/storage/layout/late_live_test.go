@@ -89,7 +89,7 @@ while [ ! -e %[2]s/go ] && [ "$((i += 1))" -lt 3000 ]; do sleep 0.02; done
 	go func() { until("[ -e " + dir + "/begun ]"); cancel() }()
 	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}}, Recipe: change.Recipe{Acts: acts}}}}
 	out, err := x.executor().Apply(ctx, draft, change.ApplyOptions{})
-	if err == nil || !strings.Contains(out.Steps[0].Back, "could not be taken back: ") || !strings.Contains(out.Steps[0].Back, "has not ended") {
+	if err == nil || !strings.Contains(out.Steps[0].Back, "could not be reverted: ") || !strings.Contains(out.Steps[0].Back, "has not ended") {
 		t.Fatalf("%v, %+v", err, out)
 	}
 	if open := x.open(out.Number); len(open) != 1 || open[0] != "the pool "+x.name {

@@ -57,7 +57,7 @@ func zfsHere(ctx context.Context, h host.Reader) (tools, error) {
 			return tools{Tools: zfs.Tools{Fuse: true}}, nil
 		}
 	}
-	return tools{}, change.Refuse("see what zfs version says", "zfs does not tell its version, and zfs-fuse does not run")
+	return tools{}, change.Refuse("check the output of zfs version", "zfs does not report its version, and zfs-fuse is not running")
 }
 
 // place is what stands at a mount point before anything is made.

@@ -360,7 +360,7 @@ func TestAnotherMountIsSomebodys(t *testing.T) {
 	}
 	x.sh(`mkdir "$1"; mount "$2" "$1"`, at, other)
 	mounting := slices.IndexFunc(acts, func(a change.Act) bool { return a.Switch != nil && a.Switch.Inspect.Mounted != "" })
-	if _, err := x.apply(acts[mounting : mounting+1]); err == nil || !strings.Contains(err.Error(), "is no longer as the plan found it") {
+	if _, err := x.apply(acts[mounting : mounting+1]); err == nil || !strings.Contains(err.Error(), "is no longer as in the plan") {
 		t.Errorf("another counts as mounted: %v", err)
 	}
 	x.sh(`mountpoint -q "$1"; umount "$1"; rmdir "$1"`, at)
@@ -372,7 +372,7 @@ func TestPlacesOfOthersAreRefused(t *testing.T) {
 	x := newBox(t)
 	x.sh(`cd "$1"; mkdir theirs full "full[1]" open; chown nobody theirs; chmod 777 open; touch full/.hidden "full[1]/x"; ln -s full link`, x.Dir)
 	f := spec.Filesystem{Type: "ext4", Device: x.disk("empty", 40)}
-	for at, want := range map[string]string{"theirs/x": "belongs to user", "theirs/a/b": "belongs to user", "open/x": "can be written by everybody", "full": "is not empty", "full[1]": "is not empty", "link": "a link", "link/x": "a link"} {
+	for at, want := range map[string]string{"theirs/x": "belongs to user", "theirs/a/b": "belongs to user", "open/x": "is writable by everybody", "full": "is not empty", "full[1]": "is not empty", "link": "a link", "link/x": "a link"} {
 		if _, err := x.lay.Filesystem(t.Context(), x.doer, f, filepath.Join(x.Dir, at), provision.Birth{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", at, err)
 		}

@@ -176,7 +176,7 @@ func TestAKeyInMemoryIsTold(t *testing.T) {
 	for magic, told := range map[int64]bool{unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true, unix.EXT4_SUPER_MAGIC: false} {
 		h := hosttest.Map{Stats: map[string]host.Stat{"/": {Mode: fs.ModeDir | 0o755, Resolved: "/"}, "/run/key": {Mode: 0o600, Size: 32, Resolved: "/run/key"}}, Spaces: map[string]host.Statfs{"/run/key": {Type: magic}}}
 		format, note, err := keyFormat(t.Context(), h, "/run/key")
-		if format != "raw" || err != nil || strings.Contains(note, "lies in memory") != told {
+		if format != "raw" || err != nil || strings.Contains(note, "is in memory") != told {
 			t.Errorf("%x: %q, %q, %v", magic, format, note, err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestAKeyInAPlaceOfOthersIsRefused(t *testing.T) {
 	h := hosttest.Map{Spaces: map[string]host.Statfs{}, Stats: map[string]host.Stat{"/": dir(0, 0o755, "/"), "/etc": dir(0, 0o755, "/etc"), "/home": dir(0, 0o755, "/home"), "/home/eve": dir(1000, 0o755, "/home/eve"),
 		"/tmp": dir(0, 0o777|fs.ModeSticky, "/tmp"), "/srv": dir(0, 0o777, "/srv")}}
 	for key, c := range map[string]struct{ at, refused string }{
-		"/etc/key": {"/etc/key", ""}, "/tmp/key": {"/tmp/key", ""}, "/home/eve/key": {"/home/eve/key", "/home/eve belongs to user 1000"}, "/srv/key": {"/srv/key", "/srv can be written by everybody"},
+		"/etc/key": {"/etc/key", ""}, "/tmp/key": {"/tmp/key", ""}, "/home/eve/key": {"/home/eve/key", "/home/eve belongs to user 1000"}, "/srv/key": {"/srv/key", "/srv is writable by everybody"},
 		"/etc/link": {"/home/eve/key", "/home/eve belongs to user 1000"}, "/home/eve/link": {"/etc/key", "/home/eve belongs to user 1000"},
 	} {
 		h.Stats[key], h.Spaces[key] = host.Stat{Mode: 0o600, Size: 32, Resolved: c.at}, host.Statfs{Type: unix.EXT4_SUPER_MAGIC}

@@ -39,7 +39,7 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 		return provision.Making{}, err
 	}
 	if t.Fuse && len(p.Special) > 0 {
-		return provision.Making{}, change.Refuse("leave special out", "zfs-fuse knows no special vdevs")
+		return provision.Making{}, change.Refuse("leave special out", "zfs-fuse has no special vdevs")
 	}
 	m := &poolMaking{ctx: ctx, h: h, tools: t, pool: p}
 	if err := m.look(); err != nil {
@@ -142,10 +142,10 @@ func (m *poolMaking) alike() error {
 	for _, g := range groups {
 		for _, d := range g {
 			if off := d.Size - g[0].Size; off > fuzz || off < -fuzz {
-				return change.Refuse("put disks of one size together, within 16M; plumb takes no partition of a larger one by itself", "%s has %s and %s has %s, and they are to make one vdev", g[0].Spec.Path, units.Bytes(g[0].Size), d.Spec.Path, units.Bytes(d.Size))
+				return change.Refuse("put disks of one size together, within 16M; plumb takes no partition of a larger one by itself", "%s has %s and %s has %s, but they are to form one vdev", g[0].Spec.Path, units.Bytes(g[0].Size), d.Spec.Path, units.Bytes(d.Size))
 			}
 			if d.File != g[0].File {
-				return change.Refuse("make a vdev of files or of disks alone", "%s is a file and %s is a disk, or the other way round, and they are to make one vdev", g[0].Spec.Path, d.Spec.Path)
+				return change.Refuse("make a vdev of files or of disks alone", "%s is a file and %s is a disk, or the other way round, but they are to form one vdev", g[0].Spec.Path, d.Spec.Path)
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func (m *poolMaking) properties(b provision.Birth) (pool, root map[string]string
 	m.out.Made = maps.Clone(pool)
 	if m.pool.Key != "" {
 		if m.tools.Fuse {
-			return nil, nil, change.Refuse("leave key out", "zfs-fuse knows no encryption")
+			return nil, nil, change.Refuse("leave key out", "zfs-fuse has no encryption")
 		}
 		format, note, err := keyFormat(m.ctx, m.h, m.pool.Key)
 		if err != nil {

@@ -79,7 +79,7 @@ func TestPool(t *testing.T) {
 	other := p
 	other.Data = p.Data[:1]
 	other.Layout = spec.Stripe
-	if _, err := x.lay.Pool(t.Context(), x.doer, other, provision.Birth{}); err == nil || !strings.Contains(err.Error(), "is there, and its data are mirror of") {
+	if _, err := x.lay.Pool(t.Context(), x.doer, other, provision.Birth{}); err == nil || !strings.Contains(err.Error(), "exists, and its data are mirror of") {
 		t.Error(err)
 	}
 	x.poolKeepsWhatIsIn(number, name, at)

@@ -43,7 +43,7 @@ func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o
 	if v.At != "" {
 		if m, err := mounts.At(ctx, h, v.At); err != nil || m != nil {
 			if err == nil {
-				err = change.Refuse("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, v.At)
+				err = change.Refuse("name another place", "%s of %s is already mounted at %s", m.FSType, m.Source, v.At)
 			}
 			return out, err
 		}
@@ -81,7 +81,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 		want = "none"
 	}
 	if is := strings.TrimSpace(string(text)); is != want && v.At != "" {
-		return out, change.Refuse("name another dataset, or another place", "the dataset %s is there, and is mounted at %s, not at %s", v.Dataset, is, want)
+		return out, change.Refuse("name another dataset, or another place", "the dataset %s exists, but is mounted at %s, not at %s", v.Dataset, is, want)
 	}
 	if v.At == "" {
 		return out, nil
@@ -91,7 +91,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 		return out, err
 	}
 	if m == nil || m.Source != v.Dataset {
-		return out, change.Refuse("zfs mount "+v.Dataset, "the dataset %s is there, and is not mounted at %s", v.Dataset, v.At)
+		return out, change.Refuse("zfs mount "+v.Dataset, "the dataset %s exists, but is not mounted at %s", v.Dataset, v.At)
 	}
 	return owned(ctx, h, v.At, m.FSType+" "+m.Source, o)
 }
@@ -182,7 +182,7 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 	case err != nil:
 		return out, err
 	case !st.Mode.IsDir() || st.Resolved != v.At:
-		return out, change.Refuse("name a place without links", "%s is not a directory, or is a link", v.At)
+		return out, change.Refuse("name a place whose path has no links", "%s is not a directory, or is a link", v.At)
 	}
 	return owned(ctx, h, v.At, "", o)
 }

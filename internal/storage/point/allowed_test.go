@@ -114,7 +114,7 @@ func allowed(t *testing.T, err error) {
 func TestKeylessOnZFS(t *testing.T) {
 	pool, z, _ := server(t)
 	if z.Fuse {
-		t.Skip("zfs-fuse knows no encryption: test/real/vm runs it on OpenZFS")
+		t.Skip("zfs-fuse has no encryption: test/real/vm runs it on OpenZFS")
 	}
 	set := pool.Name + "/secret"
 	sh(t, "sh", "-c", "echo 12345678 | zfs create -o encryption=on -o keyformat=passphrase "+set)

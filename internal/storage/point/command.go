@@ -77,7 +77,7 @@ func (c Command) run(ctx context.Context, d host.Streamer, do, identity string, 
 	var lines []string
 	for _, v := range vols {
 		if strings.ContainsFunc(v.Name+v.Mountpoint, unicode.IsControl) {
-			return "", hint.With(fmt.Errorf("%q on %q cannot be told to a command, one volume on each line", v.Name, v.Mountpoint), "mount it on a directory without a line break or tab in its name")
+			return "", hint.With(fmt.Errorf("%q on %q cannot be passed to a command, which gets one volume per line", v.Name, v.Mountpoint), "mount it on a directory without a line break or tab in its name")
 		}
 		lines = append(lines, v.Name+"\t"+v.Mountpoint)
 	}
@@ -146,7 +146,7 @@ func (Command) Mark(context.Context, host.Streamer, protect.Member, map[string]s
 
 // Clone implements protect.Storage.
 func (Command) Clone(context.Context, host.Streamer, protect.Member, protect.CloneAt) error {
-	return hint.With(errors.New("a snapshot that another command took cannot be cloned by Plumb"), "make the copy by the means of that storage")
+	return hint.With(errors.New("a snapshot that another command took cannot be cloned by Plumb"), "make the copy with the tools of that storage")
 }
 
 // Destroy implements protect.Storage. Each point is looked at just before, and must be gone afterwards. Between look and

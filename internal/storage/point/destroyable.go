@@ -15,7 +15,7 @@ func destroyable(m protect.Member, st protect.MemberState) error {
 	case st.Gone:
 		return nil
 	case st.Other:
-		return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken: left alone", m.Snapshot), "somebody made it under the name of a point: look at it before you remove it by hand")
+		return hint.With(fmt.Errorf("%s is not the snapshot that was taken: left alone", m.Snapshot), "somebody made it under the name of a point: check it before you remove it by hand")
 	case len(st.Clones) > 0:
 		return hint.With(fmt.Errorf("the snapshot %s has clones: %v", m.Snapshot, st.Clones), "drop them first: plumb clone list")
 	case st.Held:

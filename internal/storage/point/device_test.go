@@ -304,7 +304,7 @@ func TestPointsByACommand(t *testing.T) {
 	if all, err := (Command{Line: "exit 3"}).Snapshot(ctx, d, vols, name, facts); err == nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, err := c.Snapshot(ctx, d, []protect.Volume{{Name: "/dev/vdb", Mountpoint: "/db\n/dev/vdz\t/other"}}, name, facts); err == nil || !strings.Contains(err.Error(), "cannot be told to a command") {
+	if _, err := c.Snapshot(ctx, d, []protect.Volume{{Name: "/dev/vdb", Mountpoint: "/db\n/dev/vdz\t/other"}}, name, facts); err == nil || !strings.Contains(err.Error(), "cannot be passed to a command") {
 		t.Errorf("a line break makes another volume: %v", err)
 	}
 	began := time.Now()
@@ -322,7 +322,7 @@ func removedByACommand(t *testing.T, all []protect.Member, file string) {
 	t.Helper()
 	d, ctx := hosttest.LiveDoer(t), t.Context()
 	c := Command{Removes: `case $PLUMB_DO in look) cat '` + file + `' 2>/dev/null || : ;; remove) [ "$(cat '` + file + `')" = "$PLUMB_IDENTITY" ] && rm '` + file + `' ;; esac`}
-	for _, each := range [][2]string{{"snap-2", "is another snapshot than the one that was taken"}, {"snap-1", ""}} { // the last one is removed
+	for _, each := range [][2]string{{"snap-2", "is not the snapshot that was taken"}, {"snap-1", ""}} { // the last one is removed
 		content, want := each[0], each[1]
 		must(t, os.WriteFile(file, []byte(content+"\n"), 0o600))
 		err := c.Destroy(ctx, d, all)

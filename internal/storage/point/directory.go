@@ -33,7 +33,7 @@ func makePoints(ctx context.Context, d host.Doer, top string) error {
 		return err
 	}
 	if st.UID != 0 || st.Mode.Perm()&0o022 != 0 {
-		return hint.With(fmt.Errorf("others than root may write to the top of the filesystem at %s", top),
+		return hint.With(fmt.Errorf("users other than root can write to the top of the filesystem at %s", top),
 			"points lie there, and whoever may write there could put others in their place: keep the server's data in a directory or subvolume below it, and give the top to root")
 	}
 	dir := path.Join(top, pointsDir)
@@ -43,7 +43,7 @@ func makePoints(ctx context.Context, d host.Doer, top string) error {
 	_, link := d.Readlink(ctx, dir)
 	st, err = d.Stat(ctx, dir)
 	if err == nil && (link == nil || !st.Mode.IsDir() || st.UID != 0 || st.Mode.Perm()&0o077 != 0) {
-		err = hint.With(fmt.Errorf("%s is not a directory that only root enters", dir), "look at what it is and at who made it; Plumb keeps points there")
+		err = hint.With(fmt.Errorf("%s is not a directory that only root can enter", dir), "look at what it is and at who made it; Plumb keeps points there")
 	}
 	return err
 }

@@ -262,7 +262,7 @@ func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]e
 func ebsSeen(ctx context.Context, h host.Reader, m protect.Member) error {
 	argv := append([]string{"aws", "ec2", "describe-volumes", "--output", "json", "--volume-ids"}, strings.Split(m.Name, ",")...)
 	if _, err := h.Output(ctx, argv...); err != nil {
-		return hint.With(fmt.Errorf("neither %s nor its volume is found, so nothing is known of it: %w", m.Snapshot, err), "look at the account and the region of root's login: aws configure list")
+		return hint.With(fmt.Errorf("neither %s nor its volume is found, so nothing is known about it: %w", m.Snapshot, err), "look at the account and the region of root's login: aws configure list")
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (LVM) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string)
 			continue
 		}
 		if l.Thin == "" {
-			return v, hint.With(fmt.Errorf("on the logical volume %s/%s, which is not thin", l.Group, l.Name), "a snapshot of such a volume slows every write down and breaks when it is full; --with takes them by a command of your own")
+			return v, hint.With(fmt.Errorf("on the logical volume %s/%s, which is not thin", l.Group, l.Name), "a snapshot of such a volume slows down every write and breaks when it is full; --with takes snapshots with a command of your own")
 		}
 		v.Name, v.Pool = l.Group+"/"+l.Name, l.Group+"/"+l.Pool
 		return v, nil
@@ -143,7 +143,7 @@ func thinRoom(s *stack.Stack, pool string) error {
 			continue
 		}
 		if mode := b.Text("thin_mode"); mode != "" && mode != "rw" {
-			return hint.With(fmt.Errorf("the thin pool %s takes no writes: its mode is %s", pool, mode), "lvs -a -o +lv_health_status tells more")
+			return hint.With(fmt.Errorf("the thin pool %s accepts no writes: its mode is %s", pool, mode), "lvs -a -o +lv_health_status tells more")
 		}
 		data, known := b.Number("thin_data_used")
 		metadata, known2 := b.Number("thin_metadata_used")
@@ -153,7 +153,7 @@ func thinRoom(s *stack.Stack, pool string) error {
 		case data > most:
 			return tight("of the data of the thin pool %s less than a tenth is free", pool)
 		case metadata > most:
-			return hint.With(fmt.Errorf("of the metadata of the thin pool %s less than a tenth is free", pool), "lvextend --poolmetadatasize gives it more; plumb prune makes room")
+			return hint.With(fmt.Errorf("less than a tenth of the metadata of the thin pool %s is free", pool), "lvextend --poolmetadatasize gives it more; plumb prune makes room")
 		}
 		return nil
 	}

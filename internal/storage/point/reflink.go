@@ -86,7 +86,7 @@ func xfsTop(ctx context.Context, h host.Reader, pool string) (observe.Mount, err
 		return m.Type == "xfs" && (m.Source == pool || filesystemUUID(ctx, h, m.Source) == pool), nil
 	})
 	if err != nil {
-		err = hint.With(fmt.Errorf("find the top of the XFS filesystem %s: %w", pool, err), "copies lie at its top, outside of what the server sees: mount it where only root enters")
+		err = hint.With(fmt.Errorf("find the top of the XFS filesystem %s: %w", pool, err), "copies are made at its top, where the server cannot see them: mount it where only root can enter")
 	}
 	return m, err
 }

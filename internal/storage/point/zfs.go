@@ -53,7 +53,7 @@ func (z ZFS) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 // Place implements protect.Placer: a name that no other command of ours takes is refused with the reason.
 func (ZFS) Place(_ context.Context, _ host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
 	if !zfs.IsDataset(v.Name) {
-		return v, hint.With(fmt.Errorf("on the dataset %q: where a name has a blank no snapshots are taken", v.Name), "zfs rename gives it a name without")
+		return v, hint.With(fmt.Errorf("the name of the dataset %q has a blank, so no snapshots of it are taken", v.Name), "zfs rename gives it a name without")
 	}
 	return v, nil
 }
@@ -87,7 +87,7 @@ func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) error {
 				v.Pool, units.Bytes(int64(free)), units.Bytes(int64(size)))
 		}
 		if ds := s.Find(stack.Ref{Kind: "dataset", Name: v.Name}); ds != nil && ds.Text("keystatus") == "unavailable" {
-			return hint.With(fmt.Errorf("the key of the encrypted dataset %s is not loaded: no copy of it could be mounted", v.Name), "zfs load-key "+v.Name)
+			return hint.With(fmt.Errorf("the key of the encrypted dataset %s is not loaded, so a copy of it could not be mounted", v.Name), "zfs load-key "+v.Name)
 		}
 	}
 	return nil

@@ -269,7 +269,7 @@ func (z ZFS) names(ctx context.Context, h host.Reader, pool string) (names, erro
 func imported(ctx context.Context, h host.Reader, pool string) error {
 	_, err := h.Output(ctx, zfs.Exists(pool)...)
 	if zfs.Missing(err) {
-		err = hint.With(fmt.Errorf("the pool %s is not imported, so nothing is known of its snapshots", pool), "zpool import shows the pools that can be imported; one that was imported under another name must get this one again")
+		err = hint.With(fmt.Errorf("the pool %s is not imported, so nothing is known of its snapshots", pool), "zpool import shows the pools that can be imported; one that was imported under another name must get this name back")
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func drives(s *stack.Stack) []sample.Source {
 
 func (d drive) take(ctx context.Context, h host.Reader, b *series.Batch) error {
 	if !h.About().Root {
-		b.Gap(d.of, "the health log of a drive is only shown to root", "run as root")
+		b.Gap(d.of, "only root can read the health log of a drive", "run as root")
 		return nil
 	}
 	log, _, err := block.AskHealth(ctx, h, d.of.Name)

@@ -32,7 +32,7 @@ func makeDataset(ctx context.Context, b lab.Workspace, name string, v experiment
 	t := inventory.Thing{Kind: inventory.Dataset, Name: d.name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
 	t, err := b.Book.Make(ctx, t, func(*inventory.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
 	if err != nil {
-		err = hint.With(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties holds what was asked of it")
+		err = hint.With(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties has the options that were used")
 		return nil, firstOf(err, removeTree(context.WithoutCancel(ctx), b.Do, d.dir))
 	}
 	d.thing = t

@@ -50,7 +50,7 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 
 func checkDatasetWords(v experiment.Volume) error {
 	if v.Profile != "" {
-		return hint.With(errors.New("volume.profile: a dataset lies on devices that others use, so it cannot be limited"), "volume.kind: loop or zpool can")
+		return hint.With(errors.New("volume.profile: a dataset is on devices that others use, so it cannot be limited"), "volume.kind: loop or zpool can")
 	}
 	if v.Size+v.Log+v.Cache+v.ARC != 0 || v.Filesystem != "" || v.Mount != "" || len(v.Mkfs) > 0 || v.Layout != "" || v.Vdevs != 0 || len(v.Pool) > 0 {
 		return hint.With(errors.New("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
@@ -63,7 +63,7 @@ func checkDatasetWords(v experiment.Volume) error {
 			return fmt.Errorf("volume.properties.%s: that is not for an experiment to set", name)
 		}
 		if value := v.Properties[name]; harmsPool(name) && value != "off" && value != "none" && value != "0" {
-			return hint.With(fmt.Errorf("volume.properties.%s: %s would touch what others have in the pool", name, value), "volume.kind: zpool makes a pool of its own")
+			return hint.With(fmt.Errorf("volume.properties.%s: %s would affect what others have in the pool", name, value), "volume.kind: zpool makes a pool of its own")
 		}
 	}
 	return checkClone(v, "a dataset", byCopy, bySnapshot)
@@ -85,7 +85,7 @@ func checkParent(name string, all map[string]string) error {
 	case all["keystatus"] == "unavailable":
 		return hint.With(fmt.Errorf("volume.parent %s: it is encrypted, and its key is not loaded", name), "zfs load-key "+name+", or another parent")
 	case all["readonly"] == "on":
-		return hint.With(fmt.Errorf("volume.parent %s: it is read-only, and so would be what is below it", name), "another parent")
+		return hint.With(fmt.Errorf("volume.parent %s: it is read-only, and so would everything below it be", name), "another parent")
 	}
 	return nil
 }

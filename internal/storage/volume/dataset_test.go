@@ -34,7 +34,7 @@ func TestDatasetWords(t *testing.T) {
 		{experiment.Volume{Parent: "tank", Pool: map[string]string{"ashift": "12"}}, "no size, devices or pool"},
 		{experiment.Volume{Parent: "tank", Properties: map[string]string{"mountpoint": "/etc"}}, "not for an experiment to set"},
 		{experiment.Volume{Parent: "tank", Properties: map[string]string{"org.plumb:run": "mine"}}, "not for an experiment to set"},
-		{experiment.Volume{Parent: "tank", Properties: map[string]string{"dedup": "on"}}, "touch what others have"},
+		{experiment.Volume{Parent: "tank", Properties: map[string]string{"dedup": "on"}}, "affect what others have"},
 		{experiment.Volume{Parent: "tank", Clone: "reflink"}, "cannot be done on a dataset"},
 	} {
 		if err := checkDatasetWords(c.v); err == nil || !strings.Contains(err.Error(), c.says) {

@@ -45,7 +45,7 @@ func makeLoop(ctx context.Context, b lab.Workspace, name string, v experiment.Vo
 func (l *loop) makeFilesystem(ctx context.Context) error {
 	argv := append(mkfs(l.v.Filesystem, l.v.Mkfs), l.device.path)
 	if err := l.run(ctx, argv...); err != nil {
-		return hint.With(fmt.Errorf("make the filesystem: %w", err), "volume.mkfs holds the arguments that were added")
+		return hint.With(fmt.Errorf("make the filesystem: %w", err), "volume.mkfs has the arguments that were added")
 	}
 	if err := mkdir(ctx, l.do, l.dir); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *loop) attach(ctx context.Context) error {
 		argv = append(argv, "-o", l.v.Mount)
 	}
 	if err := l.run(ctx, append(argv, "--", l.device.path, l.dir)...); err != nil {
-		return hint.With(fmt.Errorf("mount the volume: %w", err), "dmesg has the kernel's reason; volume.mount holds the options")
+		return hint.With(fmt.Errorf("mount the volume: %w", err), "dmesg has the kernel's reason; volume.mount has the options")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (m *maker) serve(ctx context.Context, p *pool) error {
 	}
 	if m.fuse == nil {
 		if _, err := p.do.Run(ctx, zfs.Pools()...); err == nil {
-			return hint.With(errors.New("a zfs-fuse runs on this machine already, and it may have pools of others"), "stop it, if nobody needs it")
+			return hint.With(errors.New("a zfs-fuse is already running on this machine, and it may have pools of others"), "stop it, if nobody needs it")
 		}
 		m.fuse = &daemon{box: p.box}
 	}

@@ -100,7 +100,7 @@ func (p *pool) create(ctx context.Context) error {
 	t := inventory.Thing{Kind: inventory.Pool, Name: p.name, Proof: map[string]string{"vdevs": strings.Join(p.paths(), " ")}}
 	t, err = p.box.Book.Make(ctx, t, func(*inventory.Thing) error { return p.run(ctx, argv...) })
 	if err != nil {
-		return hint.With(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
+		return hint.With(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties have the options that were used")
 	}
 	p.thing, p.open = t, true
 	return p.add(ctx, "probe", "")

@@ -60,7 +60,7 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, err
 	}
 	if _, err := h.Stat(ctx, fuseLock); errors.Is(err, fs.ErrNotExist) {
-		return need, hint.With(fmt.Errorf("zfs-fuse keeps its lock in %s, and that leads nowhere here", fuseLock), "mkdir /run/lock, as systemd does when a machine starts")
+		return need, hint.With(fmt.Errorf("zfs-fuse keeps its lock in %s, which leads nowhere here", fuseLock), "mkdir /run/lock, as systemd does when a machine starts")
 	}
 	return need, checkFuse(v)
 }
@@ -80,7 +80,7 @@ func checkARC(ctx context.Context, h host.Reader, want experiment.Bytes) error {
 		return fmt.Errorf("volume.arc: %s has no c_max", zfs.ARCStats)
 	}
 	if most := experiment.Bytes(most); most != want {
-		return hint.With(fmt.Errorf("volume.arc %s: the ARC of this machine may take %s, and a lab does not change what belongs to all", want, most),
+		return hint.With(fmt.Errorf("volume.arc %s: the ARC of this machine may take %s, and a lab does not change what belongs to the whole machine", want, most),
 			fmt.Sprintf("set zfs_arc_max to %d, and before that zfs_arc_min below it; or leave volume.arc out", int64(want)))
 	}
 	return nil

@@ -124,13 +124,13 @@ func (a *alteration) harmless() error {
 	used := func(fact string) int64 { n, _ := a.thing.Int(fact); return n }
 	switch {
 	case a.name == "volsize" && to < used("volsize"):
-		return &change.Refusal{Why: "a smaller volume loses what lies at its end", What: "make a new one and copy"}
+		return &change.Refusal{Why: "a smaller volume loses what is at its end", What: "make a new one and copy"}
 	case a.name == "volsize":
-		return &change.Refusal{Why: "undoing it would cut off what was written at the new end, so Plumb does not do it", What: "zfs set volsize=" + a.want.To.String() + " " + a.of}
+		return &change.Refusal{Why: "undoing it would cut off what was written at the new end, so Plumb does not change it", What: "zfs set volsize=" + a.want.To.String() + " " + a.of}
 	case a.name == "quota" && to > 0 && to < used("used"), a.name == "refquota" && to > 0 && to < used("referenced"):
-		return &change.Refusal{Why: fmt.Sprintf("%s holds more than that already, and no write would succeed", a.of), What: "choose a larger one"}
+		return &change.Refusal{Why: fmt.Sprintf("%s already contains more than that, so no write would succeed", a.of), What: "choose a larger one"}
 	case slices.Contains([]string{"mountpoint", "canmount", "overlay"}, a.name):
-		return &change.Refusal{Why: "it moves the files away under those who have them open", What: "stop the servers there, and use zfs set"}
+		return &change.Refusal{Why: "it would move files away that are open", What: "stop the servers there, and use zfs set"}
 	case a.name == "readonly" && a.want.To.String() == "on":
 		return &change.Refusal{Why: "the servers there could no longer write", What: "stop them, and use zfs set"}
 	}

@@ -90,7 +90,7 @@ func (a *alteration) passedOver() error {
 		most = math.MaxInt64
 	}
 	if to < least || to > most {
-		return &change.Refusal{Why: fmt.Sprintf("the ARC would pass over it: here %s is from %d to %d", a.name, least, most), What: "zfs_arc_min bounds zfs_arc_max from below, and zfs_arc_max bounds zfs_arc_min from above"}
+		return &change.Refusal{Why: fmt.Sprintf("the ARC would ignore it: here %s can be from %d to %d", a.name, least, most), What: "zfs_arc_min bounds zfs_arc_max from below, and zfs_arc_max bounds zfs_arc_min from above"}
 	}
 	return nil
 }

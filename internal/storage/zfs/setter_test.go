@@ -126,7 +126,7 @@ func TestSetterOfParameters(t *testing.T) {
 		want string
 	}{
 		{"zfs_txg_timeout", 7, "kernel's command line"}, {"zfs_dirty_data_max", 1 << 30, "has no parameter"}, {"zfs_prefetch_disable", 1, "/run/modprobe.d/zzzz.conf sets it too"},
-		{"zfs_arc_max", 512 << 20, "pass over it"}, {"zfs_arc_max", 16 << 30, "pass over it"}, {"zfs_arc_min", 9 << 30, "pass over it"}, {"zfs_arc_min", 1 << 20, "pass over it"},
+		{"zfs_arc_max", 512 << 20, "would ignore it"}, {"zfs_arc_max", 16 << 30, "would ignore it"}, {"zfs_arc_min", 9 << 30, "would ignore it"}, {"zfs_arc_min", 1 << 20, "would ignore it"},
 	} {
 		if _, err := recipe(c.name, c.to); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s = %d: %v", c.name, c.to, err)
@@ -175,8 +175,8 @@ func TestSetterOfDatasetsRefuses(t *testing.T) {
 		to   stack.Value
 		want string
 	}{
-		"volsize": {stack.Int(50), "loses what lies at its end"}, "refquota": {stack.Int(10), "holds more"}, "quota": {stack.Int(10), "holds more than that"}, "readonly": {stack.Text("on"), "could no longer write"},
-		"mountpoint": {stack.Text("/w"), "moves the files away"}, "direct": {stack.Text("standard"), "has no property direct"},
+		"volsize": {stack.Int(50), "loses what is at its end"}, "refquota": {stack.Int(10), "contains more"}, "quota": {stack.Int(10), "contains more than that"}, "readonly": {stack.Text("on"), "could no longer write"},
+		"mountpoint": {stack.Text("/w"), "would move files away"}, "direct": {stack.Text("standard"), "has no property direct"},
 	} {
 		_, err := Setter{}.Recipe(t.Context(), hosttest.Map{}, &s, change.Want{Knob: stack.Knob{Of: ds.Ref, Name: name}, To: c.to, Fact: cat.Fact("dataset", name)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

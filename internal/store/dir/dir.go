@@ -44,7 +44,7 @@ func Open(name string) (*Dir, error) {
 		err = fmt.Errorf("open the place for backups: %w", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = hint.With(err, "mount it, or make it with mkdir: Plumb does not, because a disk that is not mounted is not there either")
+		err = hint.With(err, "mount it, or create it with mkdir: Plumb does not, because it could be the directory of a disk that is not mounted")
 	}
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func alone(ctx context.Context, f *os.File) error {
 			return err
 		}
 		if time.Now().After(late) {
-			return &store.Trouble{Err: fmt.Errorf("another process has had the lock %s for %s", aside+"lock", lockTime)}
+			return &store.Trouble{Err: fmt.Errorf("another process has held the lock %s for %s", aside+"lock", lockTime)}
 		}
 		if err := await.Pause(ctx, 5*time.Millisecond); err != nil {
 			return err

@@ -31,7 +31,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	_ = resp.Body.Close()
-	return nil, &store.Trouble{Err: errors.New("a web page came in place of the store's answer: a proxy on the way gave it")}
+	return nil, &store.Trouble{Err: errors.New("a web page was returned instead of the store's answer, probably by a proxy")}
 }
 
 // tagged refuses an answer about an object without the tag that each has: it is no store's. What is written on the condition that an
@@ -40,5 +40,5 @@ func tagged(tag string) error {
 	if tag != "" {
 		return nil
 	}
-	return &store.Trouble{Err: errors.New("the answer has no ETag, and that of a store has: somebody else gave it")}
+	return &store.Trouble{Err: errors.New("the answer has no ETag, so it does not come from a store")}
 }

@@ -140,7 +140,7 @@ func TestListWithoutEnd(t *testing.T) {
 		most int64 // requests
 		want string
 	}{
-		"one page again and again": {func(int64) string { return contents("same") }, 2, "as the one after itself"},
+		"one page again and again": {func(int64) string { return contents("same") }, 2, "as its own successor"},
 		"two pages in turns":       {func(n int64) string { return contents(fmt.Sprint("page-", n%2)) }, mostEmpty, "pages without a name"},
 		"always another page":      {func(n int64) string { return contents(fmt.Sprint("page-", n)) }, mostEmpty, "pages without a name"},
 		"two names in turns":       {func(n int64) string { return contents(fmt.Sprint("page-", n), fmt.Sprint("some/where/", n%2)) }, 3, "such a list cannot be relied on"},

@@ -62,11 +62,11 @@ func (b *Bucket) listed(ctx context.Context, of minio.ListObjectsOptions) iter.S
 // next is told of the request for a page.
 func (l *listing) next(r *http.Request) error {
 	if r.URL.RawQuery == l.page {
-		return &badList{"the store names a page of a list as the one after itself"}
+		return &badList{"the store names a page of a list as its own successor"}
 	}
 	l.page = r.URL.RawQuery
 	if l.empty++; l.empty > mostEmpty {
-		return &badList{fmt.Sprintf("the store says that a list continues, and gave %d pages without a name", mostEmpty)}
+		return &badList{fmt.Sprintf("the store says that a list continues, but returned %d pages without a name", mostEmpty)}
 	}
 	l.moved()
 	return nil

@@ -70,7 +70,7 @@ func Open(o Options) (*Bucket, error) {
 		return nil, fmt.Errorf("open the bucket %q: %w", o.Bucket, err)
 	}
 	if isAmazon(at.Hostname()) && strings.HasSuffix(o.Bucket, "--x-s3") {
-		return nil, hint.With(fmt.Errorf("open the bucket %s: it is a directory bucket, which lists objects in no order", o.Bucket), "make a general purpose bucket")
+		return nil, hint.With(fmt.Errorf("open the bucket %s: it is a directory bucket, which does not list objects in order", o.Bucket), "use a general purpose bucket")
 	}
 	if o.Prefix != "" {
 		if err := store.Check(o.Prefix); err != nil {
@@ -302,17 +302,17 @@ func means(err error) error {
 	case answer.Code == minio.NoSuchKey, answer.StatusCode == http.StatusNotFound && answer.Code != minio.NoSuchBucket:
 		return store.ErrNotFound
 	case answer.Code == minio.NoSuchBucket:
-		return hint.With(fmt.Errorf("there is no bucket %s", cmp.Or(answer.BucketName, "of that name")), "make it first: Plumb makes no buckets")
+		return hint.With(fmt.Errorf("there is no bucket %s", cmp.Or(answer.BucketName, "of that name")), "create it first: Plumb creates no buckets")
 	case answer.StatusCode == http.StatusNotImplemented, answer.Code == "NotImplemented": // it stays so, however often it is asked
-		return hint.With(fmt.Errorf("the store does not know what it was asked for: %s", cmp.Or(answer.Message, answer.Code)), "use a store that keeps If-None-Match and If-Match: Amazon S3, MinIO, VersityGW and Ceph do")
+		return hint.With(fmt.Errorf("the store does not support the request: %s", cmp.Or(answer.Message, answer.Code)), "use a store that honours If-None-Match and If-Match: Amazon S3, MinIO, VersityGW and Ceph do")
 	case answer.StatusCode == http.StatusPreconditionFailed:
 		return store.ErrExists
 	case answer.StatusCode >= 300 && answer.StatusCode < 400: // minio-go follows none: the login would go along
-		return hint.With(fmt.Errorf("the endpoint answers that it is elsewhere (%d): %s", answer.StatusCode, cmp.Or(answer.Message, answer.Code)), "--endpoint and --region say where the bucket is; a proxy that wants a login of its own answers so too")
+		return hint.With(fmt.Errorf("the endpoint answers that it is elsewhere (%d): %s", answer.StatusCode, cmp.Or(answer.Message, answer.Code)), "--endpoint and --region say where the bucket is; a proxy that needs a login of its own also answers like that")
 	case answer.Code == "ConditionalRequestConflict", answer.Code == "OperationAborted": // another was at it: what came of that, the same request finds when it is made again
 		return &store.Trouble{Err: err}
 	case answer.StatusCode == http.StatusForbidden && answer.Code == "RequestTimeTooSkewed":
-		return hint.With(errors.New("the clock of this machine and that of the store are too far apart"), "set the clock; the store takes 15 minutes at most")
+		return hint.With(errors.New("the clock of this machine and that of the store are too far apart"), "set the clock; the store accepts a difference of at most 15 minutes")
 	case answer.Code == "QuotaExceeded", answer.Code == "XMinioStorageFull", answer.StatusCode == http.StatusInsufficientStorage: // of VersityGW and Ceph the first is a 403
 		return store.ErrFull
 	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
@@ -332,12 +332,12 @@ func misled(err error) error {
 	if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
 		help := "$AWS_CA_BUNDLE names a file of certificate authorities to trust in place of this machine's, and $SSL_CERT_FILE replaces this machine's"
 		if bad, is := errors.AsType[x509.CertificateInvalidError](c.Err); is && bad.Reason == x509.Expired {
-			help = "look at the clock of this machine; if it is right, the certificate must be renewed"
+			help = "check the clock of this machine; if it is right, the certificate must be renewed"
 		}
 		return hint.With(fmt.Errorf("the certificate of the endpoint is not trusted: %w", c.Err), help)
 	}
 	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
-		return hint.With(errors.New("the endpoint speaks no TLS"), "write http://HOST:PORT, if nobody else can read that connection")
+		return hint.With(errors.New("the endpoint does not use TLS"), "use http://HOST:PORT, if nobody else can read that connection")
 	}
 	return nil
 }

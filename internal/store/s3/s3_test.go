@@ -81,7 +81,7 @@ func TestAnswers(t *testing.T) {
 		{status: 403, code: "RequestTimeTooSkewed", afterwards: "clock"},
 		{status: 404, code: "NoSuchBucket", afterwards: "no bucket of that name"},
 		{status: 501, code: "NotImplemented", afterwards: "does not know what it was asked for: m"},
-		{status: 501, afterwards: "does not know what it was asked for: 501"},
+		{status: 501, afterwards: "does not support the request: 501"},
 		{status: 412, code: "PreconditionFailed", means: store.ErrExists},
 		{status: 409, code: "ConditionalRequestConflict", again: true},
 		{status: 409, code: "OperationAborted", again: true},
@@ -203,7 +203,7 @@ func TestMisled(t *testing.T) {
 	t.Cleanup(stranger.Close)
 	t.Cleanup(plain.Close)
 	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
-	for endpoint, want := range map[string]string{stranger.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "no TLS"} {
+	for endpoint, want := range map[string]string{stranger.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "not use TLS"} {
 		b, err := Open(Options{Endpoint: endpoint, Region: "us-east-1", Bucket: "backups", Key: "k", Secret: "s"})
 		if err != nil {
 			t.Fatal(err)

@@ -84,7 +84,7 @@ func (l *look) platform() {
 	if v := s.virtualization(); v != "" {
 		l.t.Set("virtualization", stack.Text(v), source)
 	} else {
-		l.obs.Gap(l.t.Ref, "neither DMI tables, a device tree nor the processor tell whether the machine is virtual", "", "virtualization")
+		l.obs.Gap(l.t.Ref, "neither DMI tables, a device tree nor the processor show whether the machine is virtual", "", "virtualization")
 	}
 	if c := s.cloud(); c != "" {
 		l.t.Set("cloud", stack.Text(c), dir+"*")

@@ -122,7 +122,7 @@ func (l *look) lastingFile(name string) (string, error) {
 			continue
 		}
 		if !strings.HasPrefix(s.file, "/etc/") {
-			return "", &change.Refusal{Why: fmt.Sprintf("%s sets %s to %s at boot, after every file of ours", s.where(), s.name, s.value),
+			return "", &change.Refusal{Why: fmt.Sprintf("%s sets %s to %s at boot, after every file that Plumb writes", s.where(), s.name, s.value),
 				What: "mask it: ln -s /dev/null /etc/sysctl.d/" + path.Base(s.file)}
 		}
 		return s.file, nil

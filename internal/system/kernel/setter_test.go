@@ -155,7 +155,7 @@ func TestLastingFile(t *testing.T) {
 		{"an image with systemd", map[string]string{"/usr/lib/systemd/systemd": "", "/etc/sysctl.conf": "vm.swappiness=60\n"}, true, sysctlOurs},
 		{"procps reads it last", map[string]string{"/etc/sysctl.conf": "vm.swappiness=60\n"}, false, sysctlConf},
 		{"a later file", map[string]string{"/run/systemd/system": "", "/etc/sysctl.d/99-zzz.conf": "vm.swappiness=60\n"}, false, "/etc/sysctl.d/99-zzz.conf"},
-		{"a later file of a package", map[string]string{"/run/systemd/system": "", "/usr/lib/sysctl.d/99-zzz.conf": "vm.swappiness=60\n"}, false, "after every file of ours"},
+		{"a later file of a package", map[string]string{"/run/systemd/system": "", "/usr/lib/sysctl.d/99-zzz.conf": "vm.swappiness=60\n"}, false, "after every file that Plumb writes"},
 	} {
 		c.files["/proc/sys/vm/swappiness"] = "60\n"
 		r, err := Setter{}.Recipe(t.Context(), hosttest.Map{Files: c.files}, &stack.Stack{},

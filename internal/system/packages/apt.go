@@ -71,7 +71,7 @@ func (a apt) listed() ([]installed, error) {
 	all := parseListing(text)
 	for _, i := range all {
 		if i.status != isInstalled && i.status != isGone && i.status != isRemoved {
-			return nil, &change.Refusal{Why: fmt.Sprintf("the package %s is %s: dpkg was interrupted here before, or is at work, as for unattended-upgrades", plain(i.name), i.status),
+			return nil, &change.Refusal{Why: fmt.Sprintf("the package %s is %s: dpkg was interrupted here, or is running, for example for unattended-upgrades", plain(i.name), i.status),
 				What: "wait until neither apt-get nor dpkg runs; what is like that then, dpkg --configure -a ends"}
 		}
 	}
@@ -110,7 +110,7 @@ func (a apt) simulate(missing []string) (s simulated, err error) {
 		return s, fmt.Errorf("see what comes in with %s: %w", strings.Join(missing, ", "), err)
 	}
 	if err != nil {
-		return s, &change.Refusal{Why: fmt.Sprintf("the system's packages cannot give %s: %v", strings.Join(missing, ", "), err),
+		return s, &change.Refusal{Why: fmt.Sprintf("the system's packages do not provide %s: %v", strings.Join(missing, ", "), err),
 			What: "apt-get update reads what there is; ZFS is in Debian's component contrib, and other versions of servers are in their makers' repositories"}
 	}
 	return parseSimulation(text)
@@ -123,14 +123,14 @@ func refuse(missing []string, s simulated, there []installed) error {
 	case len(s.goes) > 0:
 		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would remove %s", what, strings.Join(s.goes, ", ")), What: "remove them yourself, if that is what you want"}
 	case len(s.changes) > 0:
-		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would give %s another version, and that cannot be taken back", what, strings.Join(plains(s.changes), ", ")),
+		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would install another version of %s, which cannot be undone", what, strings.Join(plains(s.changes), ", ")),
 			What: "apt-get upgrade first"}
 	case len(s.comes) == 0:
 		return &change.Refusal{Why: fmt.Sprintf("apt-get would install nothing for %s", what), What: "apt-cache policy shows whether they are held back"}
 	}
 	for _, i := range there {
 		if i.status == isRemoved && slices.ContainsFunc(s.comes, func(c installed) bool { return c.name == i.name }) {
-			return &change.Refusal{Why: fmt.Sprintf("%s was removed here and has left its configuration, which taking the package away would remove too", plain(i.name)),
+			return &change.Refusal{Why: fmt.Sprintf("%s was removed here but left its configuration, which removing the package would delete too", plain(i.name)),
 				What: "apt-get purge " + plain(i.name) + " removes it, or install the package yourself"}
 		}
 	}
@@ -141,7 +141,7 @@ func refuse(missing []string, s simulated, there []installed) error {
 func (w Want) ofSeries(comes []installed) error {
 	for _, c := range comes {
 		if w.Series != "" && plain(c.name) == w.Names[0] && !isOf(c.version, w.Series) {
-			return &change.Refusal{Why: fmt.Sprintf("the sources of packages would give %s %s, and %s is wanted", plain(c.name), c.version, w.Series), What: "apt-cache policy " + w.Names[0] + " shows which there are, and why that one is preferred"}
+			return &change.Refusal{Why: fmt.Sprintf("the package sources have %s %s, but %s is required", plain(c.name), c.version, w.Series), What: "apt-cache policy " + w.Names[0] + " shows which there are, and why that one is preferred"}
 		}
 	}
 	return nil

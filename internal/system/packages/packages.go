@@ -83,7 +83,7 @@ func (w Want) still() *change.Still {
 		argv = slices.Concat(argv, []string{"-o", "("}, words, []string{"-printf", "%P\\n", ")"})
 	}
 	return &change.Still{Inspect: change.Inspection{Argv: argv}, State: change.None,
-		Hint: "the server that came with the packages holds data by now: save and drop them first, or keep the packages"}
+		Hint: "the server from the packages contains data now: save and drop them first, or keep the packages"}
 }
 
 // alone refuses to remove packages with which servers would go whose data are elsewhere, where still does not see them.

@@ -32,7 +32,7 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 	case err != nil:
 		return r, err
 	case !is:
-		return r, &change.Refusal{Why: "this system has no apt-get", What: "exchange the packages yourself"}
+		return r, &change.Refusal{Why: "this system has no apt-get", What: "replace the packages yourself"}
 	}
 	a := apt{ctx, h}
 	there, err := a.listed()
@@ -40,7 +40,7 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 		return r, err
 	}
 	if !slices.ContainsFunc(there, func(i installed) bool { return plain(i.name) == name && i.status == isInstalled }) {
-		return r, &change.Refusal{Why: fmt.Sprintf("the package %s is not installed: the server came here in another way", name), What: "exchange its programs in the way they came"}
+		return r, &change.Refusal{Why: fmt.Sprintf("the package %s is not installed: the server was installed in another way", name), What: "replace its programs in the same way"}
 	}
 	r.Name = name
 	if r.Version, err = a.newest(name, series); err != nil {
@@ -51,7 +51,7 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 		return r, fmt.Errorf("see what comes in with %s %s: %w", name, r.Version, err)
 	}
 	if err != nil {
-		return r, &change.Refusal{Why: fmt.Sprintf("apt-get cannot bring %s %s here: %v", name, r.Version, err), What: "apt-get -s install " + name + "=" + r.Version + " says what is missing"}
+		return r, &change.Refusal{Why: fmt.Sprintf("apt-get cannot install %s %s: %v", name, r.Version, err), What: "apt-get -s install " + name + "=" + r.Version + " says what is missing"}
 	}
 	s, err := parseSimulation(text)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a apt) newest(name, series string) (string, error) {
 	if len(all) > 0 {
 		has = strings.Join(all, ", ")
 	}
-	return "", &change.Refusal{Why: fmt.Sprintf("the sources of packages have no %s of %s: they have %s", name, series, has),
+	return "", &change.Refusal{Why: fmt.Sprintf("the package sources have no %s of %s: they have %s", name, series, has),
 		What: "enter the system's next release, or the makers' repository, in /etc/apt/sources.list.d, and apt-get update"}
 }
 
@@ -225,7 +225,7 @@ func (a apt) alone(s simulated, r Release, kin []string) error {
 		}
 		why += " remove " + strings.Join(s.goes, ", ")
 	}
-	return &change.Refusal{Why: why + ", of which others here have need too: that is not taken back", What: "bring those here first, if they suit the others: apt-get install " + strings.Join(first, " ")}
+	return &change.Refusal{Why: why + ", which others on this host need too: that could not be undone", What: "install those first, if they suit the others: apt-get install " + strings.Join(first, " ")}
 }
 
 // Is tells the makers' version of the server.
@@ -264,7 +264,7 @@ func (r Release) Fetched(ctx context.Context, h host.Reader, dir string) (bool, 
 // Kept is what must be so for the packages of before to come back.
 func (r Release) Kept(dir string) *change.Still {
 	return &change.Still{Inspect: change.Inspection{File: path.Join(dir, fetched), Match: `^([0-9].*)$`}, State: r.whole(),
-		Hint: "the packages of before, which were kept in " + dir + ", are gone: put them there again, or stay with the newer server"}
+		Hint: "the old packages, which were kept in " + dir + ", are gone: put them there again, or stay with the newer server"}
 }
 
 // Fetch brings the packages into a directory, those of before too: the way back must not depend on what
@@ -336,7 +336,7 @@ func (r Release) Replace(dir string, before ...change.Op) change.Act {
 	}
 	s := &change.Switch{On: "the packages of " + r.Name, From: r.now, After: strings.Join(lines, "\n"), Later: strings.Join(later, "\n"), Exact: true,
 		Inspect: change.Inspection{Argv: listing(), Among: names},
-		Still:   &change.Still{Inspect: isHeld(names), State: change.None, Hint: "apt-mark showhold lists what is held at its version: apt-mark unhold it, and take the way back again"},
+		Still:   &change.Still{Inspect: isHeld(names), State: change.None, Hint: "apt-mark showhold lists what is held at its version: apt-mark unhold it, and run --undo again"},
 		Do:      []change.Op{these(path.Join(dir, "new"))},
 		Undo:    append(before, these(path.Join(dir, "old")))}
 	if came != nil {

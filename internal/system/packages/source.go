@@ -42,7 +42,7 @@ func Source(ctx context.Context, h host.Reader, v product.Vendor, series string)
 	case err != nil:
 		return r, err
 	case !is:
-		return r, &change.Refusal{Why: "this system has no apt-get, and Plumb knows the repositories of " + v.Name + " for that alone", What: "enter it yourself, and leave packages.from out"}
+		return r, &change.Refusal{Why: "this system has no apt-get, and Plumb knows the repositories of " + v.Name + " only for apt-get", What: "add it yourself, and leave packages.from out"}
 	}
 	system, codename, err := release(ctx, h)
 	if err != nil {
@@ -86,7 +86,7 @@ func release(ctx context.Context, h host.Reader) (system, codename string, err e
 	}
 	system, codename = values["ID"], values["VERSION_CODENAME"]
 	if system != "debian" && system != "ubuntu" || !codenames.MatchString(codename) {
-		return "", "", &change.Refusal{Why: "this system is neither Debian nor Ubuntu, or does not say which release", What: "enter the repository yourself, and leave packages.from out"}
+		return "", "", &change.Refusal{Why: "this system is neither Debian nor Ubuntu, or does not say which release", What: "add the repository yourself, and leave packages.from out"}
 	}
 	return system, codename, nil
 }

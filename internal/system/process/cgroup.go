@@ -51,7 +51,7 @@ func (l *look) cgroup(t *stack.Thing, s server) {
 		return
 	}
 	if outside(m.memory) || outside(m.cpu) {
-		l.obs.Gap(t.Ref, fmt.Sprintf("its control group %s lies outside the part of the tree that Plumb sees", m.memory),
+		l.obs.Gap(t.Ref, fmt.Sprintf("its control group %s is outside the part of the tree that Plumb can see", m.memory),
 			"run Plumb on the host, not in a container", "cgroup")
 		return
 	}

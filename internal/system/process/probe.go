@@ -95,7 +95,7 @@ func (l *look) processes() ([]stat, error) {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	if len(names) > maxProcesses {
-		l.obs.Gap(stack.Ref{}, fmt.Sprintf("%d processes run; the first %d were looked at", len(names), maxProcesses), "")
+		l.obs.Gap(stack.Ref{}, fmt.Sprintf("%d processes run; only the first %d were read", len(names), maxProcesses), "")
 		names = names[:maxProcesses]
 	}
 	var all []stat

@@ -38,11 +38,11 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	contained, known := p.Bool("own_root")
 	switch {
 	case !known || contained:
-		return change.Recipe{}, &change.Refusal{Why: "who started it decides about its limits, and that is a container's runtime, or not visible from here", What: "docker run --ulimit, or the like"}
+		return change.Recipe{}, &change.Refusal{Why: "its limits are set by whatever started it: a container's runtime, or something not visible from here", What: "docker run --ulimit, or the like"}
 	case ofUser:
-		return change.Recipe{}, &change.Refusal{Why: "a user's own systemd started it, which reads no files of ours", What: "systemctl --user edit its unit"}
+		return change.Recipe{}, &change.Refusal{Why: "it was started by a user's own systemd, which does not read the system's files", What: "systemctl --user edit its unit"}
 	case unit != "":
-		return change.Recipe{}, &change.Refusal{Why: "it runs in " + unit + ", which systemd does not name as the unit that starts it: a drop-in would be for everything else there too",
+		return change.Recipe{}, &change.Refusal{Why: "it runs in " + unit + ", which is not the unit that starts it, according to systemd: a drop-in would affect everything else there too",
 			What: "start it by a unit of its own, or set the limit where it is started, as with ulimit"}
 	}
 	return ofSessions(ctx, h, p.Text("user"), w, most)
@@ -132,7 +132,7 @@ func beaten(ctx context.Context, h host.Reader, e *change.Edit, files []string) 
 			continue
 		}
 		if v, set, err := edit.Get(e.Form, text, e.Key); err == nil && set && v != e.Value {
-			return &change.Refusal{Why: fmt.Sprintf("%s, which is read after every file of ours, sets it to %s", f, v), What: "set it there by hand"}
+			return &change.Refusal{Why: fmt.Sprintf("%s, which is read after every file that Plumb writes, sets it to %s", f, v), What: "set it there by hand"}
 		}
 	}
 	return nil

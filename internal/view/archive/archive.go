@@ -62,7 +62,7 @@ func ListDocument(from string, all []archive.Stretch, pruned []Pruned) ArchiveLi
 func Status(all []archive.Status, now time.Time, lag time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(all) == 0 {
-		p.Line(page.Normal, "No service of this host archives.")
+		p.Line(page.Normal, "No archive service runs on this host.")
 		p.Para(page.Dim, 0, "plumb archive run is such a service; with --emit systemd it prints the unit.")
 		return p.String()
 	}
@@ -118,7 +118,7 @@ func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Scree
 		p.Hang(page.Dim, "  "+page.Columns(page.OneLine(one.Server), 32)+"  ", prunedText(one))
 	}
 	if several {
-		p.Para(page.Normal, 0, "A binary log that was reset or broke off continues as another series. A restore replays the series of its base backup; --log NAME/SERIES says which one if that is not known.")
+		p.Para(page.Normal, 0, "A binary log that was reset or broke off continues as another series. A restore replays the series of its base backup; --log NAME/SERIES names it if that is not known.")
 	}
 	p.Para(page.Dim, 0, "This goes by the names of the objects. plumb restore --to checks whether they are signed and complete.")
 	return p.String()
@@ -133,7 +133,7 @@ func prunedText(one Pruned) string {
 		text += fmt.Sprintf("; %s still there from before", is(one.Left))
 	}
 	if one.Doubt != "" {
-		text += ", which is not believed: " + one.Doubt
+		text += ", which is not trusted: " + one.Doubt
 	}
 	return text
 }

@@ -185,7 +185,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 		}
 		p.Hang(page.Normal, "  ", text)
 	}
-	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(r.Bytes()-r.Skipped)/max(r.Took.Seconds(), 0.001)))
+	line := fmt.Sprintf("Sent %s in %s, %s of data a second.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(r.Bytes()-r.Skipped)/max(r.Took.Seconds(), 0.001)))
 	if r.GoesOn && r.Skipped > 0 {
 		line += fmt.Sprintf(" It continued an earlier run, which had sent %s.", bytesText(r.Skipped))
 	}
@@ -209,7 +209,7 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 	for _, f := range all {
 		head := "  " + f.ID + "  "
 		if f.Err != nil {
-			p.Hang(page.Bold, head, "not believed: "+f.Err.Error())
+			p.Hang(page.Bold, head, "not trusted: "+f.Err.Error())
 			continue
 		}
 		words := []string{bytesText(f.Bytes())}
@@ -217,7 +217,7 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 			words = append(words, "needs "+o.Base)
 		}
 		if lacks[f.ID] != "" {
-			words = append(words, "cannot be restored: "+lacks[f.ID]+" is not there, or not believed")
+			words = append(words, "cannot be restored: "+lacks[f.ID]+" is missing, or not trusted")
 		}
 		if f.Server != "" {
 			words = slices.Insert(words, 0, f.Server)
@@ -276,7 +276,7 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 	case kind == manifest.Btrfs && len(all) > 0 && strings.HasPrefix(all[0].Dataset, "/"):
 		done = "Only root can enter " + path.Dir(all[0].Dataset) + " until you chmod it. "
 	}
-	p.Para(page.Dim, 0, done+"A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
+	p.Para(page.Dim, 0, done+"A server on it would have the identity of the one that was backed up: give it another before the two can reach each other.")
 	return p.String()
 }
 
@@ -284,7 +284,7 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 func Verified(all []backup.Verified, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
 	for _, v := range all {
-		opened := "compared with the hashes that were signed when they were sent, and not opened: no key was given"
+		opened := "compared with the hashes that were signed when they were sent, but not decrypted: no key was given"
 		if v.Opened {
 			opened = "decrypted and unpacked"
 		}

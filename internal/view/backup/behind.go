@@ -9,12 +9,12 @@ import (
 
 // Behind warns of a base without its log: what can be restored then, and what not.
 func Behind(b archive.Behind) string {
-	why := "no log is archived beside this base backup"
+	why := "the archive has no log for this base backup"
 	switch {
 	case b.Doubt != "":
-		why = "what lies beside this base backup in the place of its log is not the log (" + b.Doubt + ")"
+		why = "what the archive has in place of the log of this base backup is not its log (" + b.Doubt + ")"
 	case b.Log:
-		why = "so far, the archive beside this base backup lacks the log position at which it begins"
+		why = "so far, the archive lacks the log position at which this base backup begins"
 	}
 	return why + ": " + alone(b) + ". plumb archive run archives the log, and plumb archive status shows its state"
 }
@@ -50,12 +50,12 @@ func CopiedBehind(to string, all map[string]archive.Behind) string {
 	case dead > 0:
 		what = fmt.Sprintf("no server starts on %d of them", dead)
 	}
-	return fmt.Sprintf("the archived log of %s is not in %s, because a copy does not take it along: without the log, %s", units.Count(lacking, "base backup"), to, what)
+	return fmt.Sprintf("the archived log of %s is not in %s, because it is not copied: without the log, %s", units.Count(lacking, "base backup"), to, what)
 }
 
 // short says the same in a list.
 func short(b archive.Behind) string {
-	text := "no log archived beside it"
+	text := "no log archived for it"
 	if b.Alone != nil && !*b.Alone {
 		text += ", without which no server starts on it"
 	}

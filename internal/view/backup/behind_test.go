@@ -15,11 +15,11 @@ import (
 func TestBehind(t *testing.T) {
 	yes, no := true, false
 	for want, b := range map[string]archive.Behind{
-		"no log is archived beside this base backup: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
-		"no log is archived beside this base backup: without the log no server starts on it.":                             {Alone: &no},
-		"no log is archived beside this base backup: at best it can be restored as it was when it ended.":                 {},
-		"in the place of its log is not the log (archive/x is not believed): it can be restored":                          {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
-		"lacks the log position at which it begins: it can be restored":                                                   {Log: true, Alone: &yes},
+		"the archive has no log for this base backup: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
+		"the archive has no log for this base backup: without the log no server starts on it.":                             {Alone: &no},
+		"the archive has no log for this base backup: at best it can be restored as it was when it ended.":                 {},
+		"is not its log (archive/x is not believed): it can be restored":                                                   {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
+		"lacks the log position at which this base backup begins: it can be restored":                                      {Log: true, Alone: &yes},
 	} {
 		if got := Behind(b); !strings.Contains(got, want) {
 			t.Errorf("%q, and it should say %q", got, want)
@@ -31,8 +31,8 @@ func TestBehind(t *testing.T) {
 	all := []backup.Found{found("a-dump"), found("alone"), found("archived"), found("nothing"), found("forged")}
 	behind := map[string]archive.Behind{"alone": {Alone: &yes}, "archived": {Archived: true, Log: true, Alone: &no}, "nothing": {Log: true, Alone: &no}, "forged": {Log: true, Alone: &yes, Doubt: "archive/x is not believed"}}
 	text := strings.Join(strings.Fields(List("file:///x", all, behind, page.Screen{Width: 80})), " ")
-	for id, want := range map[string]string{"a-dump": "0 bytes, signed by", "alone": "0 bytes, no log archived beside it, signed by", "archived": "0 bytes, signed by",
-		"nothing": "0 bytes, no log archived beside it, without which no server starts on it, signed by", "forged": "0 bytes, no log archived beside it (archive/x is not believed), signed by"} {
+	for id, want := range map[string]string{"a-dump": "0 bytes, signed by", "alone": "0 bytes, no log archived for it, signed by", "archived": "0 bytes, signed by",
+		"nothing": "0 bytes, no log archived for it, without which no server starts on it, signed by", "forged": "0 bytes, no log archived for it (archive/x is not believed), signed by"} {
 		if !strings.Contains(text, " "+id+" mysql:3306, "+want) {
 			t.Errorf("%s: %q is not in\n%s", id, want, text)
 		}
@@ -49,7 +49,7 @@ func TestBehind(t *testing.T) {
 func TestListLacks(t *testing.T) {
 	f := backup.Found{Manifest: manifest.Manifest{ID: "next", Server: "mysql:3306", Streams: []manifest.Stream{{Name: "x", Base: &manifest.Base{Backup: "gone"}}}}, By: "plumb-db1"}
 	text := strings.Join(strings.Fields(List("file:///x", []backup.Found{f}, nil, page.Screen{Width: 80})), " ")
-	if !strings.Contains(text, "needs gone, cannot be restored: gone is not there, or not believed, signed by") {
+	if !strings.Contains(text, "needs gone, cannot be restored: gone is missing, or not trusted, signed by") {
 		t.Error(text)
 	}
 	if one := ListDocument("file:///x", []backup.Found{f}, nil).Backups[0]; one.Lacks != "gone" {
@@ -62,9 +62,9 @@ func TestCopiedBehind(t *testing.T) {
 	yes, no := true, false
 	for want, all := range map[string]map[string]archive.Behind{
 		"": {"archived": {Archived: true, Alone: &no}},
-		"of 1 base backup is not in file:///x, because a copy does not take it along: without the log, no server starts on such a base backup": {"a": {Alone: &no}, "b": {Archived: true}},
-		"of 2 base backups is not in file:///x, because a copy does not take it along: without the log, no server starts on 1 of them":         {"a": {Alone: &no}, "b": {Log: true, Alone: &yes}},
-		"without the log, such a base backup can be restored as it was when it ended, at best":                                                 {"a": {}, "b": {Alone: &yes}},
+		"of 1 base backup is not in file:///x, because it is not copied: without the log, no server starts on such a base backup": {"a": {Alone: &no}, "b": {Archived: true}},
+		"of 2 base backups is not in file:///x, because it is not copied: without the log, no server starts on 1 of them":         {"a": {Alone: &no}, "b": {Log: true, Alone: &yes}},
+		"without the log, such a base backup can be restored as it was when it ended, at best":                                    {"a": {}, "b": {Alone: &yes}},
 	} {
 		if got := CopiedBehind("file:///x", all); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%q, and it should say %q", got, want)

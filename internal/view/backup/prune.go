@@ -71,7 +71,7 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 	}
 	for _, l := range plan.Lost {
 		if fate := "stays"; l.Goes {
-			row(p, "goes", l.ID, l.Bytes, "nothing was heard of it since "+units.Moment(l.Heard))
+			row(p, "goes", l.ID, l.Bytes, "it showed no activity since "+units.Moment(l.Heard))
 		} else {
 			row(p, fate, l.ID, l.Bytes, l.Why)
 		}
@@ -95,7 +95,7 @@ func logs(p *page.Page, plan prune.Plan) {
 			p.Hang(page.Normal, "    ", "goes "+amount(l.Goes)+": marked before, and no backup needs it")
 		}
 		if l.Then.Pieces > 0 {
-			p.Hang(page.Normal, "    ", fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go after the grace period", amount(l.Then), l.Begins, l.By))
+			p.Hang(page.Normal, "    ", fmt.Sprintf("marked %s before %s, where backup %s begins, the first that is kept: they are removed after the grace period", amount(l.Then), l.Begins, l.By))
 		}
 		text := "stays " + amount(l.Stays)
 		if l.Why != "" {
@@ -147,12 +147,12 @@ func Pruned(d prune.Done, screen page.Screen) string {
 	for _, l := range d.Logs {
 		text := "The log of " + l.Server + ": " + amount(l.Gone) + " removed"
 		if l.Marked != "" {
-			text += "; what comes before " + l.Marked + " goes after the grace period"
+			text += "; what comes before " + l.Marked + " is removed after the grace period"
 		}
 		p.Para(page.Normal, 0, text+".")
 	}
 	if d.Plan.Versions {
-		p.Para(page.Dim, 0, "The bucket keeps versions: what a lock still holds takes space until it can be removed.")
+		p.Para(page.Dim, 0, "The bucket keeps versions: what a lock still protects takes space until it can be removed.")
 	}
 	return p.String()
 }

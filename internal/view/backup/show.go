@@ -58,7 +58,7 @@ func proofText(f backup.Found) string {
 	case !f.Provable():
 		return ""
 	case f.Proof == nil:
-		return "nobody who is trusted has started a server on it: plumb verify --restore does"
+		return "no trusted host has started a server on it yet: plumb verify --restore does"
 	case f.Proof.OK:
 		return "a server started on it on " + f.Proof.At.UTC().Format(time.DateOnly)
 	}

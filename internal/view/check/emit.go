@@ -76,7 +76,7 @@ func (e emitter) kind(target, kind string, steps []advise.Step) int {
 		}
 	}
 	if len(of) > 1 && product.IsServer(kind) {
-		e.comment(fmt.Sprintf("These are %d servers: each part belongs into the file of its own server.", len(of)))
+		e.comment(fmt.Sprintf("There are %d servers: each part belongs in the file of its own server.", len(of)))
 	}
 	for _, thing := range of {
 		var mine []advise.Step
@@ -150,7 +150,7 @@ func (e emitter) text(s advise.Step) {
 	case "pool":
 		line = fmt.Sprintf("zpool set %s=%s %s", name, host.ShellWord(catalog.Native(of.Kind, t, s.To)), host.ShellWord(of.Name))
 	case "zfs":
-		e.comment(fmt.Sprintf("to keep it over a restart, put into /etc/modprobe.d/zfs.conf: options zfs %s=%s", name, s.To))
+		e.comment(fmt.Sprintf("to keep it across a reboot, put into /etc/modprobe.d/zfs.conf: options zfs %s=%s", name, s.To))
 		line = fmt.Sprintf("echo %s > /sys/module/zfs/parameters/%s", host.ShellWord(s.To.String()), host.ShellWord(name))
 	}
 	switch {

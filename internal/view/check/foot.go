@@ -30,7 +30,7 @@ func (c CheckPage) foot() {
 func (c CheckPage) next(fs []advise.Finding) {
 	var rows [][2]string
 	if len(fs) > 0 {
-		rows = append(rows, [2]string{"plumb explain " + fs[0].Rule.ID, "why, which versions, who says so"})
+		rows = append(rows, [2]string{"plumb explain " + fs[0].Rule.ID, "why, which versions, sources"})
 	}
 	if fore := c.r.Advice.Foretold; len(fore) > 0 {
 		rows = append(rows, [2]string{"plumb explain " + fore[0].Rules[0], "what such a rule looks for"})

@@ -59,7 +59,7 @@ func places(list []coverage.Meeting, says rule.Outcome) []string {
 // wanted says what a rule would have to meet.
 func wanted(groups [][]rule.Claim) string {
 	if len(groups) == 0 {
-		return "a host with the other things it asks about; its products have been there"
+		return "a host with the other things that it asks about; its products have been tested"
 	}
 	var all []string
 	for _, claims := range groups {

@@ -53,7 +53,7 @@ needs MySQL 8.0.30 and later, Percona Server up to 5.7 or MariaDB 10.11.14 to th
 2.3.8, 2.4.0 to 2.4.3
     b/versions
 
-needs a host with the other things it asks about; its products have been there
+needs a host with the other things that it asks about; its products have been tested
     c/replica
 
 4 of 6 rules have not been tested on a real host with the versions they are for · 2 have, and 1 of these have fired
@@ -77,7 +77,7 @@ func TestRuleSaysWhatItHasMet(t *testing.T) {
 		0: "tested fires on MariaDB 10.11.19, zfs-fuse does not fire on MariaDB 10.11.19 · MySQL 9.7.0",
 		1: "tested does not fire on two",
 		3: "tested on no real host yet: needs MongoDB",
-		4: "tested on no real host yet: needs a host with the other things it asks about; its products have been there",
+		4: "tested on no real host yet: needs a host with the other things that it asks about; its products have been tested",
 	} {
 		if got := flat(Rule(rules[i], explain.Proof{Standing: &standings[i]}, page.Screen{Width: 80})); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)

@@ -150,7 +150,7 @@ func basisText(b rule.Basis) string {
 	case rule.Documented:
 		return "the sources below say it for these versions"
 	}
-	return "widely said, proved by nobody: never more than a note"
+	return "widely said, but proven by nobody: never more than a note"
 }
 
 // Fact writes all there is to say of one fact or setting. users are the rules

@@ -35,7 +35,7 @@ func Rules(rules []*rule.Rule, screen page.Screen) string {
 		p.Hang(page.Normal, "by area  ", counts(rules, func(r *rule.Rule) string { a, _, _ := strings.Cut(r.ID, "/"); return a }))
 		p.Hang(page.Normal, "by harm  ", counts(rules, func(r *rule.Rule) string { return string(r.Harm) }))
 	}
-	p.Hang(page.Dim, "", units.Count(len(rules), "rule")+" · plumb explain RULE shows all there is to know of one")
+	p.Hang(page.Dim, "", units.Count(len(rules), "rule")+" · plumb explain RULE explains one")
 	return p.String()
 }
 

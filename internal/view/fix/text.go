@@ -49,7 +49,7 @@ func Plan(d change.Draft, cat *catalog.Catalog, s page.Screen) string {
 	}
 	p.Para(page.Normal, 0, p.total(d))
 	if len(d.Steps) > 0 && !d.Stops() {
-		p.Para(page.Dim, 0, "Each step is written to the journal before it is made; plumb undo takes it back.")
+		p.Para(page.Dim, 0, "Each step is written to the journal before it is made; plumb undo reverts it.")
 	}
 	return p.String()
 }
@@ -123,9 +123,9 @@ func undoing(s change.Prepared) string {
 		case a.Switch != nil:
 			add("set back")
 		case a.Make != nil:
-			add("removed, while as it was made")
+			add("removed, as long as it is unchanged")
 		case a.Copy != nil:
-			add("copy removed, while nobody changed it")
+			add("copy removed, as long as nobody changed it")
 		case a.Edit.Ours:
 			add("line removed")
 		default:
@@ -156,7 +156,7 @@ func (p fixPage) waiting(d change.Draft) {
 	p.Blank()
 	p.Line(page.Yellow, "IN FORCE LATER")
 	for _, w := range waits {
-		how := "which is yours to do"
+		how := "which you have to do"
 		if doable[w] {
 			how = "which --restart does"
 		}
@@ -237,7 +237,7 @@ func Outcome(r fix.Result, cat *catalog.Catalog, s page.Screen) string {
 	case r.Try > 0:
 		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", r.Number, units.Short(r.Try)))
 	default:
-		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", r.Number, units.Count(done, "step")))
+		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo reverts it.", r.Number, units.Count(done, "step")))
 	}
 	return p.String()
 }

@@ -66,7 +66,7 @@ func fixDraft() change.Draft {
 func refusedDraft() change.Draft {
 	d := fixDraft()
 	d.Steps, d.Already = d.Steps[:1], nil
-	d.Refused[0].Whole, d.Refused[0].Reason, d.Refused[0].Hint = true, "the plan is stale: it was made when the value was 8K, and now it is 4K", "plumb check --plan makes a new plan"
+	d.Refused[0].Whole, d.Refused[0].Reason, d.Refused[0].Hint = true, "the plan is out of date: the value was 8K when it was made, and is 4K now", "plumb check --plan makes a new plan"
 	d.Missing = []string{"SYSTEM_VARIABLES_ADMIN for plumb@localhost", "open /proc/sys/vm/swappiness: permission denied (to set it)"}
 	return d
 }
@@ -182,7 +182,7 @@ func TestForgotten(t *testing.T) {
 	c.Acts[1].State = change.Undone
 	trail := []fix.Undone{}
 	for i := range c.Acts[:1] {
-		c.Acts[i].State, c.Acts[i].Forgotten, c.Acts[i].Why = change.Left, true, "forgotten: what it is now was not looked at"
+		c.Acts[i].State, c.Acts[i].Forgotten, c.Acts[i].Why = change.Left, true, "forgotten: its present state was not read"
 		trail = append(trail, fix.Undone{Change: 1, Past: c.Acts[i]})
 	}
 	text, err := page.JSON([]any{plan, UndoDocument(trail), HistoryDocument(all[:1], now)})

@@ -34,7 +34,7 @@ func TestActsThatMake(t *testing.T) {
 	for _, a := range acts {
 		s.Recipe.Acts = append(s.Recipe.Acts, a.Act)
 	}
-	want := "removed, while as it was made, copy removed, while nobody changed it"
+	want := "removed, as long as it is unchanged, copy removed, as long as nobody changed it"
 	if got := undoing(s); got != want {
 		t.Errorf("undo: %s", got)
 	}
@@ -56,12 +56,12 @@ func TestWhatIsPutAsideIsTold(t *testing.T) {
 	past := change.Recorded{Act: change.Act{Make: &change.Make{Thing: change.Thing{Dataset: "tank/next"}, Undo: argv("zfs", "destroy", "tank/next"),
 		Spare: change.Spare{Keep: argv("zfs", "rename", "tank/next", "tank/db.undone-1")}}}, State: change.Done}
 	text := UndoPlan([]*change.Change{{Number: 1, Acts: []change.Recorded{past}}}, fix.Undo{}, page.Screen{Width: 120})
-	if !strings.Contains(text, "tank/next: put it aside, as others may have written to it\n        runs  zfs rename tank/next tank/db.undone-1\n") || strings.Contains(text, "destroy") {
+	if !strings.Contains(text, "tank/next: move it aside, because others may have written to it\n        runs  zfs rename tank/next tank/db.undone-1\n") || strings.Contains(text, "destroy") {
 		t.Errorf("planned:\n%s", text)
 	}
 	past.State = change.Undone
 	trail := []fix.Undone{{Change: 1, Past: past}}
-	if text := UndoOutcome(trail, page.Screen{Width: 120}); !strings.Contains(text, "put aside   tank/next, as others may have written to it: zfs rename tank/next tank/db.undone-1\n1 act taken back") {
+	if text := UndoOutcome(trail, page.Screen{Width: 120}); !strings.Contains(text, "put aside   tank/next, because others may have written to it: zfs rename tank/next tank/db.undone-1\n1 act taken back") {
 		t.Errorf("done:\n%s", text)
 	}
 	if doc := UndoDocument(trail); doc.Acts[0].Aside != "zfs rename tank/next tank/db.undone-1" {

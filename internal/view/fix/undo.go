@@ -23,7 +23,7 @@ func UndoPlan(todo []*change.Change, how fix.Undo, s page.Screen) string {
 		}
 		head := fmt.Sprintf("Change %d of %s", c.Number, units.Minute(c.At))
 		if how.Forget {
-			head += " is forgotten. Nothing is looked at, nothing is touched, and no undo takes back what of this is in force"
+			head += " is forgotten. Nothing is read or changed, and no undo reverts what is still in force"
 		}
 		p.Para(page.Bold, 0, head+":")
 		for i := len(c.Acts) - 1; i >= 0; i-- {
@@ -78,9 +78,9 @@ func backValues(a change.Recorded, lose bool) string {
 	case a.Act.Move != nil:
 		return backData(a.Act.Move.Phase, lose)
 	case a.Spared():
-		return "put it aside, as others may have written to it"
+		return "move it aside, because others may have written to it"
 	case a.Act.Make != nil:
-		return "remove it, if it is as it was made"
+		return "remove it, if it is unchanged"
 	case a.Act.Copy != nil:
 		return "remove the copy, if nobody changed it"
 	case a.Act.Edit != nil:
@@ -129,12 +129,12 @@ func aside(u fix.Undone) string {
 func Forgotten(trail []fix.Undone, s page.Screen) string {
 	p := page.NewPage(s)
 	for _, u := range trail {
-		p.Hang(page.Yellow, "forgotten   ", u.Past.Act.Place()+": "+pastValues(u.Past)+"; what it is now was not looked at")
+		p.Hang(page.Yellow, "forgotten   ", u.Past.Act.Place()+": "+pastValues(u.Past)+"; its present state was not read")
 	}
 	if len(trail) == 0 { // not even the first could be written down
 		return ""
 	}
-	p.Para(page.Normal, 0, units.Count(len(trail), "act")+" forgotten: what of this is in force stays so, and no undo takes it back")
+	p.Para(page.Normal, 0, units.Count(len(trail), "act")+" forgotten: what is still in force stays in force, and no undo reverts it")
 	return p.String()
 }
 
@@ -159,7 +159,7 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 		default:
 			done++
 			if by := aside(u); by != "" {
-				p.Hang(page.Normal, "put aside   ", u.Past.Act.Place()+", as others may have written to it: "+by)
+				p.Hang(page.Normal, "put aside   ", u.Past.Act.Place()+", because others may have written to it: "+by)
 			}
 		}
 	}
@@ -168,14 +168,14 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 		text += fmt.Sprintf(" · %d left as others set them", left)
 	}
 	if waits > 0 {
-		text += fmt.Sprintf(" · %d for servers that do not answer: plumb undo takes them back once they run", waits)
+		text += fmt.Sprintf(" · %d for servers that do not answer: plumb undo reverts them once they run", waits)
 	}
 	if failed > 0 {
 		text += fmt.Sprintf(" · %d could not be undone: plumb undo tries them again", failed)
 	}
 	p.Para(page.Normal, 0, text)
 	if open > 0 {
-		p.Para(page.Dim, 0, fmt.Sprintf("What can never be undone, plumb undo %d --forget ends: it stays as it is.", open))
+		p.Para(page.Dim, 0, fmt.Sprintf("To give up what can never be undone, use plumb undo %d --forget: it stays as it is.", open))
 	}
 	return p.String()
 }

@@ -18,9 +18,9 @@ func UndoWaits(undone []*change.Change, s page.Screen) string {
 			switch {
 			case step.Waits == "", i >= 0 && c.Restarts[i].Back:
 			case i >= 0:
-				p.Hang(page.Normal, "waits       ", fmt.Sprintf("%s: the old value comes back with %s; plumb undo %d --restart does it", step.Knob, step.Waits, c.Number))
+				p.Hang(page.Normal, "waits       ", fmt.Sprintf("%s: the old value returns with %s; plumb undo %d --restart does it", step.Knob, step.Waits, c.Number))
 			default:
-				p.Hang(page.Normal, "waits       ", fmt.Sprintf("%s: if it was restarted since, the old value comes back with %s", step.Knob, step.Waits))
+				p.Hang(page.Normal, "waits       ", fmt.Sprintf("%s: if it was restarted since, the old value returns with %s", step.Knob, step.Waits))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Text writes forecasts for people.
 func Text(all []space.Result, from string, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Para(page.Normal, 0, "Space, from "+from+". Of 100 futures, 80 lie within the range of 80 %, and 95 within that of 95 %.")
+	p.Para(page.Normal, 0, "Space, from "+from+". Of 100 futures, 80 are within the range of 80 %, and 95 within that of 95 %.")
 	for _, r := range all {
 		p.Blank()
 		one(p, r)
@@ -116,7 +116,7 @@ const leastPart = 0.005
 // waysWords names the ways that have a part, the greatest first, and the best naive one.
 func waysWords(ways []forecast.Rival) string {
 	if ways[0].Loss == nil {
-		return "several, which count alike: the past is too short to say which of them is right"
+		return "several with equal weight: the past is too short to say which is best"
 	}
 	sorted := slices.Clone(ways)
 	slices.SortStableFunc(sorted, func(a, b forecast.Rival) int { return cmp.Compare(b.Weight, a.Weight) })

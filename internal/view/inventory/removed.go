@@ -13,7 +13,7 @@ import (
 // when the thing is gone already.
 func Removal(t inventory.Thing, first string, screen page.Screen) string {
 	if first == "" {
-		return one(t, screen, "It is gone already: only its line in the inventory is dropped.")
+		return one(t, screen, "It no longer exists: only its line in the inventory is dropped.")
 	}
 	return one(t, screen, "Begins with: "+first)
 }
@@ -59,7 +59,7 @@ func Swept(all []inventory.Swept, screen page.Screen) string {
 		text += fmt.Sprintf(", %d left alone", foreign)
 	}
 	if failed > 0 {
-		text += fmt.Sprintf(", %d still there: once what holds them has ended, sweep again", failed)
+		text += fmt.Sprintf(", %d still there: sweep again when nothing uses them any longer", failed)
 	}
 	p.Para(page.Normal, 0, text+".")
 	return p.String()

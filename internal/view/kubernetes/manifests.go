@@ -29,8 +29,8 @@ type writer struct {
 func Manifests(l Layout) (string, error) {
 	w := &writer{Layout: l}
 	w.comment("Written by plumb provision --emit k8s for "+label(l.Spec.Server.Product)+".",
-		"The classes are for kubectl apply. What follows them are parts of operators' resources, to be put into yours.",
-		"Kubernetes knows nothing of pools, disks and kernels: those are made on each node, as by plumb provision there.")
+		"Use kubectl apply for the classes. After them come parts of operators' resources, to be put into yours.",
+		"Kubernetes cannot set up pools, disks and kernels: do that on each node, for example with plumb provision there.")
 	if l.Spec.Filesystem != nil {
 		w.hostpath()
 	} else if err := w.datasets(); err != nil {
@@ -100,7 +100,7 @@ func (w *writer) hostpath() {
 	at, kind := w.At, w.Spec.Filesystem.Type
 	w.WriteString("\n")
 	w.comment("On each node, before: "+kind+" mounted at "+at+", as plumb provision makes it, aligned to its array and with the mount options that the rules give.",
-		"Volumes are directories there. A class says nothing of mkfs and mount options. The size of a claim is not enforced, and cannot be raised.")
+		"Volumes are directories there. A class cannot contain mkfs and mount options. The size of a claim is not enforced, and cannot be raised.")
 	w.storageClass(w.class(""), "openebs.io/local", func() {
 		w.line(4, "openebs.io/cas-type", "local")
 		w.line(4, "cas.openebs.io/config", "- name: StorageType\n  value: \"hostpath\"\n- name: BasePath\n  value: "+strconv.QuoteToASCII(at)+"\n")

@@ -150,7 +150,7 @@ func TestClassSaysWhatItCan(t *testing.T) {
 		"inherit from there: logbias=throughput, primarycache=metadata.\n",
 		"inherit from there: compression=zstd-fast-1, recordsize=1M, sync=standard.\n",
 		"The class plumb-mariadb-binlog has no use there.",
-		"# Where that dataset exists, the command succeeds and changes nothing: zfs set gives it the properties.\n",
+		"# If that dataset exists, the command succeeds and changes nothing: set its properties with zfs set.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
@@ -169,7 +169,7 @@ func TestClassHasWhatThePlanGivesAbove(t *testing.T) {
 	if data, log := docs[0]["parameters"].(map[string]any), docs[1]["parameters"].(map[string]any); data["compression"] != "lz4" || log["compression"] != "zstd" {
 		t.Errorf("the classes have %v and %v", data, log)
 	}
-	for _, want := range []string{"-o atime=off -o compression=lz4 -o recordsize=32768 tank/db/data\n", "-o atime=off -o compression=zstd tank/db/log\n", "inherit from there: atime=off.\n"} {
+	for _, want := range []string{"-o atime=off -o compression=lz4 -o recordsize=32768 tank/db/data\n", "-o atime=off -o compression=zstd tank/db/log\n", "inherit from it: atime=off.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}

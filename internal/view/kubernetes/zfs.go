@@ -16,7 +16,7 @@ import (
 // of its controller and of its resource ZFSVolume, as of October 2024.
 func (w *writer) datasets() error {
 	// ValidateStorageClassUpdate in pkg/apis/storage/validation of Kubernetes.
-	w.comment("A cluster refuses other parameters for a class that it has. Delete the class first (kubectl delete storageclass NAME): volumes made from it stay as they are.")
+	w.comment("A cluster refuses other parameters for a class that already exists. Delete the class first (kubectl delete storageclass NAME): volumes made from it stay as they are.")
 	for _, v := range w.Volumes {
 		if v.At == "" { // of a parent, which holds nothing
 			continue
@@ -27,8 +27,8 @@ func (w *writer) datasets() error {
 		}
 		w.WriteString("\n")
 		w.comment("On each node, before: "+create(v),
-			"Where that dataset exists, the command succeeds and changes nothing: zfs set gives it the properties.",
-			"ZFS-LocalPV makes volumes below that dataset. What a class cannot say they inherit from there: "+unsaid(v)+".")
+			"If that dataset exists, the command succeeds and changes nothing: set its properties with zfs set.",
+			"ZFS-LocalPV makes volumes below that dataset. What a class cannot contain, they inherit from it: "+unsaid(v)+".")
 		w.storageClass(w.class(v.Role), "zfs.csi.openebs.io", nil)
 		w.WriteString("allowVolumeExpansion: true\nparameters:\n")
 		w.line(2, "fstype", "zfs")

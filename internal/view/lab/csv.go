@@ -29,7 +29,7 @@ func csvColumns() []Column {
 		{"id", "of the trial in the ledger"},
 		{"block", "from 1"},
 		{"position", "in the block, from 1"},
-		{"attempt", "from 1: a trial that was cut off is done again"},
+		{"attempt", "from 1: a trial that was cut off is repeated"},
 		{"arm", "name"},
 		{"seed", "of the load"},
 		{"began", "RFC 3339, UTC"},

@@ -121,7 +121,7 @@ func seriesCaption(lines []trialLine, own bool) string {
 		text += " Each arm has a scale of its own."
 	}
 	if slices.ContainsFunc(lines, func(t trialLine) bool { return t.counts && len(t.stalls) > 0 }) {
-		text += " A mark at the foot is a second in which less than a tenth of the trial's mean was done."
+		text += " A mark at the bottom is a second with less than a tenth of the trial's mean."
 	}
 	if slices.ContainsFunc(lines, func(t trialLine) bool { return !t.counts }) {
 		text += " Grey lines are trials that do not count."

@@ -310,23 +310,23 @@ func HowDone(r report.Report) (lines []string) {
 		lines = append(lines, "Before each trial the load runs for "+units.Span(x.Fill)+" without the volume's limit, so that caches are as full as they will be.")
 	}
 	if x.Warmup > 0 {
-		each += " after " + units.Span(x.Warmup) + " of warm-up that are driven and left out"
+		each += " after " + units.Span(x.Warmup) + " of warm-up that are run and left out"
 	}
 	if x.Design == experiment.Blocks {
 		each += ", on a fresh copy of the data with nothing of it in the page cache"
 	}
 	lines = append(lines, each+".", fmt.Sprintf("Order and load come from the seed %d; all arms of a block get the same operations.", x.Seed))
-	steady := "A trial whose rate was not steady, whose generator was the limit, or in which anything failed is kept and marked, and never averaged."
+	steady := "A trial whose rate was not steady, whose generator was the limit, or in which something failed is kept and marked, but never included in an average."
 	if x.Unsteady {
-		steady = "Trials whose rate is not steady count here, because that is what is asked about. What failed, or was held up by the generator, is kept and marked, and never averaged."
+		steady = "Trials whose rate is not steady count here, because they are the question. A trial that failed, or was limited by the generator, is kept and marked, but never included in an average."
 	}
 	lines = append(lines, steady)
 	if len(x.Checks) > 0 {
 		lines = append(lines, "After each trial it was checked: "+page.Join(x.Checks)+".")
 	}
 	lines = append(lines,
-		"What is counted is trials, not seconds: seconds of one trial depend on one another. Arms are compared within blocks, so that what drifts over hours falls out; intervals are those that would hold the true value in 95 of 100 such experiments, and chance is judged for all comparisons together (Holm).",
-		"Percentiles are those of all operations of an arm, from merged histograms; their intervals come from drawing whole trials again. With few trials every interval rests on few numbers and on this one machine.")
+		"Trials are counted, not seconds, because the seconds of one trial depend on one another. Arms are compared within blocks, so that drifts over hours cancel out. Intervals would contain the true value in 95 of 100 such experiments, and chance is judged for all comparisons together (Holm).",
+		"Percentiles are those of all operations of an arm, from merged histograms; their intervals come from resampling whole trials. With few trials, every interval rests on few numbers, and always on this one machine.")
 	if r.Noise.N > 1 && units.IsReal(r.Noise.Value) {
 		lines = append(lines, fmt.Sprintf("Between blocks the ratio of two arms varied by %s %% (standard deviation).", units.PercentDigits(r.Noise.Value)))
 	}

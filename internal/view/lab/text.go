@@ -157,7 +157,7 @@ func labLatency(p *page.Page, r report.Report) {
 		l := a.Latency
 		row(page.Normal, a.Name, msOf(l.P50), msOf(l.P95), msOf(l.P99), msOf(l.Max), percentOf(a.Variation), perThousand(a.Stalls))
 	}
-	p.Para(page.Dim, 0, "Varies: standard deviation of the seconds of a trial by their mean. Stalls: seconds in a thousand in which less than a tenth of the mean was done.")
+	p.Para(page.Dim, 0, "Varies: standard deviation of the seconds of a trial divided by their mean. Stalls: seconds in a thousand with less than a tenth of the mean.")
 	if warning := hiddenStalls(r); warning != "" {
 		p.Para(page.Bold, 0, warning)
 	}
@@ -170,7 +170,7 @@ func hiddenStalls(r report.Report) string {
 	if len(arms) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %s trust the rate and not the response times: the load waits for each response, so nothing is asked while the server stalls, and a long stall is one slow response among many fast ones. With load.rate requests are due whether the server answers or not.", page.Join(arms))
+	return fmt.Sprintf("For %s, trust the rate but not the response times: the load waits for each response, so it sends nothing while the server stalls, and a long stall counts as one slow response among many fast ones. With load.rate, requests are due whether the server answers or not.", page.Join(arms))
 }
 
 func percentOf(part float64) string {
@@ -307,7 +307,7 @@ func labNotes(r report.Report) (notes []string) {
 		if r.Smallest >= 1 {
 			smallest = "a factor of " + units.Digits3(1+r.Smallest)
 		}
-		notes = append(notes, fmt.Sprintf("With %s a difference of %s would be found four times in five.", units.Count(r.Done, "block"), smallest))
+		notes = append(notes, fmt.Sprintf("With %s, a difference of %s would be found four times in five.", units.Count(r.Done, "block"), smallest))
 	}
 	return append(notes, remarksOf(r)...)
 }

@@ -54,7 +54,7 @@ func Calibrate(all []load.Ceiling, cores int, screen page.Screen) string {
 	}
 	p.Blank()
 	p.Para(page.Dim, 0, "The fake servers run in this very process and share its processors: their CPU is counted too, so a server on another machine leaves room for more. "+
-		"A result near these rates shows the generator, not the server.")
+		"A result near these rates measures the generator, not the server.")
 	return p.String()
 }
 

@@ -25,7 +25,7 @@ func FileRemarks(r *files.IOResult, series bool) (all []Remark) {
 	if r.Analysis != nil && (series || r.Analysis.Dips != nil || r.Analysis.Burst != nil) {
 		all = append(all, seriesRemarks(*r.Analysis)...)
 	} else if series {
-		all = append(all, Remark{"series", "too short to look for dips, levels and bursts: measure for a minute or more"})
+		all = append(all, Remark{"series", "too short to detect dips, levels and bursts: measure for a minute or more"})
 	}
 	return all
 }

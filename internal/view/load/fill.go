@@ -33,7 +33,7 @@ func Prepared(what string, r fill.Report) string {
 	}
 	p.Para(page.Normal, 0, text)
 	if r.Resumed {
-		p.Para(page.Normal, 2, fmt.Sprintf("an earlier attempt was taken up; %s were sent now", units.Measured(float64(r.Bytes))))
+		p.Para(page.Normal, 2, fmt.Sprintf("an earlier attempt was continued; %s were sent now", units.Measured(float64(r.Bytes))))
 	}
 	switch r.Verified {
 	case fill.Counts:
@@ -44,7 +44,7 @@ func Prepared(what string, r fill.Report) string {
 			p.Para(page.Dim, 4, fmt.Sprintf("%s %s rows %s", t.Name, units.Grouped(t.Rows), t.Checksum))
 		}
 	case fill.Nothing:
-		p.Para(page.Normal, 2, "not verified, as was asked")
+		p.Para(page.Normal, 2, "not verified, as requested")
 	}
 	return p.String()
 }

@@ -48,7 +48,7 @@ func hints(p *page.Page, hints []files.Hint) {
 		return
 	}
 	p.Blank()
-	p.Para(page.Bold, 0, "Can it be trusted? Evidence, not proof: that takes a power cut")
+	p.Para(page.Bold, 0, "Can it be trusted? This is evidence; only a power cut would be proof")
 	for _, h := range hints {
 		i := page.Normal
 		if h.Doubt {

@@ -26,7 +26,7 @@ func SweepText(r Report, s *files.Sweep, screen page.Screen) string {
 		p.Blank()
 		sweepTable(p, s, name)
 	}
-	p.Para(page.Dim, 0, "Slower, and p99 beside it: as multiples of the first line's. At once: how many effectively progress together.")
+	p.Para(page.Dim, 0, "Slower, and the p99 next to it: multiples of the first line. At once: how many operations effectively run in parallel.")
 	p.Blank()
 	curve(p, s.Fit)
 	return p.String()
@@ -48,7 +48,7 @@ func sweepMarks(p *page.Page, s *files.Sweep) {
 		return
 	}
 	p.Blank()
-	p.Line(page.Yellow, "Not to be taken at face value:")
+	p.Line(page.Yellow, "Reasons to doubt this result:")
 	for _, kind := range order {
 		at := "at " + page.Join(where[kind]) + " threads: "
 		if len(where[kind]) == len(s.Levels) {
@@ -172,7 +172,7 @@ func seriesRemarks(a stats.Analysis) (all []Remark) {
 		all = append(all, Remark{"levels", strings.Join(list, " · ")})
 	}
 	if len(all) == 0 && len(a.Doubts) == 0 {
-		all = append(all, Remark{"series", "no dips that come back, no lasting change of level, no burst that ended"})
+		all = append(all, Remark{"series", "no recurring dips, no lasting change of level, no burst that ended"})
 	}
 	for _, d := range a.Doubts {
 		all = append(all, Remark{"series", d})

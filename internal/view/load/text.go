@@ -136,7 +136,7 @@ func marks(p *page.Page, marks []load.Mark) {
 		return
 	}
 	p.Blank()
-	p.Line(page.Yellow, "Not to be taken at face value:")
+	p.Line(page.Yellow, "Reasons to doubt this result:")
 	for _, m := range marks {
 		p.Hang(page.Normal, "  · ", m.Text)
 	}

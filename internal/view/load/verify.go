@@ -39,20 +39,20 @@ func Verify(v *durability.Outcome, screen page.Screen) string {
 			first += fmt.Sprint(n)
 		}
 		p.Hang(page.Normal, "  the first  ", "operations "+first)
-		p.Para(page.Normal, 2, "The server said that these transactions were committed, and they are not there. Durability was promised and not kept: "+
-			"by the server's settings, the filesystem, or the disk's cache.")
+		p.Para(page.Normal, 2, "The server acknowledged these transactions as committed, but they are gone. Something promised durability and did not keep it: "+
+			"the server's settings, the filesystem, or the disk's cache.")
 	} else {
 		p.Para(page.Bold, 0, fmt.Sprintf("No acknowledged commit is lost: all %s are in the server's table", units.Grouped(v.Acknowledged)))
 	}
 	p.Hang(page.Normal, "  run        ", fmt.Sprintf("%s on %s · begun %s · seed %d", v.Header.Workload, v.Header.Target, v.Header.Began, v.Header.Seed))
 	if v.Extra > 0 {
-		p.Hang(page.Normal, "  besides    ", fmt.Sprintf("%s committed that the ledger does not have: they were under way when it ended, which is no loss", units.Grouped(v.Extra)))
+		p.Hang(page.Normal, "  besides    ", fmt.Sprintf("%s committed that the ledger does not have: they were in progress when it ended, and are not lost", units.Grouped(v.Extra)))
 	}
 	if v.Torn > 0 {
-		p.Hang(page.Normal, "  ledger     ", fmt.Sprintf("its last %d bytes are half a record: its own machine stopped too, and the last commits before that are not compared", v.Torn))
+		p.Hang(page.Normal, "  ledger     ", fmt.Sprintf("its last %d bytes are half a record: its own machine stopped too, so the last commits before that are not compared", v.Torn))
 	}
 	if v.Damaged > 0 {
-		p.Hang(page.Yellow, "  ledger     ", fmt.Sprintf("%s records in its midst cannot be read: its own disk is at fault, and those commits are not compared", units.Grouped(v.Damaged)))
+		p.Hang(page.Yellow, "  ledger     ", fmt.Sprintf("%s records in the middle cannot be read: its own disk is faulty, so those commits are not compared", units.Grouped(v.Damaged)))
 	}
 	return p.String()
 }

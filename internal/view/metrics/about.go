@@ -20,7 +20,7 @@ func (e *Exporter) aboutUs(fs *families) {
 
 // aboutSources says how each source does, also one that is late, and for how many there is no room.
 func (e *Exporter) aboutSources(fs *families) {
-	fs.gauge("plumb_sources_left_out", "sources of which nothing is shown, because there are more than there is room for", float64(len(e.unkept)))
+	fs.gauge("plumb_sources_left_out", "sources of which nothing is shown, because there are more than the limit", float64(len(e.unkept)))
 	for _, name := range slices.Sorted(maps.Keys(e.sources)) {
 		s, l := e.sources[name], label("source", naming.Clean(name))
 		up := 0.0
@@ -45,13 +45,13 @@ func (e *Exporter) aboutHost(fs *families) {
 	if !e.fresh(e.drawn, latePicture) {
 		return
 	}
-	fs.gauge("plumb_picture_timestamp_seconds", "when the host was last looked at as a whole", unix(e.picture.TakenAt))
+	fs.gauge("plumb_picture_timestamp_seconds", "when the host was last read as a whole", unix(e.picture.TakenAt))
 	if h := e.picture.Host(); h != nil {
 		fs.gauge("plumb_host_info", "the host; always 1", 1, texts(h, "hostname", "os", "kernel", "cloud")...)
 	}
 	for _, t := range e.picture.OfKind("block") {
 		if e.known(t.Ref) {
-			fs.gauge("plumb_device_info", "a block device and what lies on it; always 1", 1, e.deviceInfo(t)...)
+			fs.gauge("plumb_device_info", "a block device and what is on it; always 1", 1, e.deviceInfo(t)...)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (e *Exporter) aboutFindings(fs *families) {
 			}
 		}
 	}
-	fs.gauge("plumb_findings", "findings of plumb check, those included that are too many to be shown one by one", float64(n))
+	fs.gauge("plumb_findings", "findings of plumb check, including those that are too many to be shown one by one", float64(n))
 }
 
 // about gives the server that a finding is about, and the other thing.

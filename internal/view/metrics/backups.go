@@ -24,15 +24,15 @@ func (fs *families) backups(p known.Place) {
 	at := label("from", naming.Clean(p.URL))
 	if !p.Listed.IsZero() {
 		fs.gauge("plumb_backups_listed_timestamp_seconds", "when the backups of a store were listed", unix(p.Listed), at)
-		fs.gauge("plumb_backups_unusable", "backups that cannot be read, are not believed, or need another that is not there", float64(p.Unusable), at)
+		fs.gauge("plumb_backups_unusable", "backups that cannot be read, are not trusted, or need one that is missing", float64(p.Unusable), at)
 	}
 	for _, s := range p.Servers {
 		server := label("server", naming.Clean(s.Name))
 		if !p.Listed.IsZero() {
-			fs.gauge("plumb_backups", "backups of a server, or of what a command gives, that were there with all they need when they were listed", float64(s.Backups), at, server)
+			fs.gauge("plumb_backups", "complete backups of a server, or of the output of a command, when the store was last listed", float64(s.Backups), at, server)
 		}
 		if !s.Newest.IsZero() {
-			fs.gauge("plumb_backup_newest_timestamp_seconds", "when the newest backup was ended, by the clock of the host that made it", unix(s.Newest), at, server)
+			fs.gauge("plumb_backup_newest_timestamp_seconds", "when the newest backup ended, by the clock of the host that made it", unix(s.Newest), at, server)
 		}
 		if !s.Restored.IsZero() { // never is no moment
 			fs.gauge("plumb_backup_restored_timestamp_seconds", "when a server last started on a backup that was restored", unix(s.Restored), at, server)

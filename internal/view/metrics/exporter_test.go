@@ -37,7 +37,7 @@ func parsed(t testing.TB, page string) map[string]float64 {
 				key += fmt.Sprintf(" %s=%s", l.GetName(), l.GetValue())
 			}
 			if _, twice := out[key]; twice {
-				t.Errorf("%s is there twice", key)
+				t.Errorf("%s is listed twice", key)
 			}
 			out[key] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}
@@ -347,7 +347,7 @@ func TestSourcesAreBounded(t *testing.T) {
 		t.Errorf("%d sources are kept, %v left out, want %v", len(e.sources), got, want)
 	}
 	line, _ := Plugin(strings.NewReader(page), c.at, Limits{Critical: .5, Late: time.Minute})
-	if says := fmt.Sprintf("how %v sources do is not exported", want); !strings.Contains(line, says) {
+	if says := fmt.Sprintf("the state of %v sources is not exported", want); !strings.Contains(line, says) {
 		t.Errorf("the plugin does not say %q: %s", says, line)
 	}
 	c.pass(forgotten + time.Second)

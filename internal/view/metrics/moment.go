@@ -50,7 +50,7 @@ func (e *Exporter) aboutServer(fs *families, s watch.Server, known bool, raised 
 		}
 	}
 	if !unknown[watch.Idle] {
-		fs.gauge("plumb_server_idle", "1 while a server has so little to do that nothing limits it but its clients", idle, server)
+		fs.gauge("plumb_server_idle", "1 while a server has so little to do that only its clients limit it", idle, server)
 	}
 	for _, id := range e.o.Verdicts {
 		if !unknown[id] && id != watch.Idle {

@@ -176,10 +176,10 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 		}
 	}
 	if len(late) > 0 {
-		j.add(Warning, "nothing comes from %s", strings.Join(late, ", "))
+		j.add(Warning, "no data from %s", strings.Join(late, ", "))
 	}
 	if out := all["plumb_sources_left_out"]; len(out) > 0 && out[0].value > 0 {
-		j.add(Warning, "how %s do is not exported: there are too many", units.Count(int(out[0].value), "source"))
+		j.add(Warning, "the state of %s is not exported: there are too many", units.Count(int(out[0].value), "source"))
 	}
 }
 

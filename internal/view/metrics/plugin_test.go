@@ -93,7 +93,7 @@ func TestPluginThatIsWell(t *testing.T) {
 		t.Errorf("got %s %q", state, line)
 	}
 	clock.pass(10 * time.Second)
-	if line, state = Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Late: time.Minute}); state != Warning || !strings.Contains(line, "nothing comes from block, mysql:3306 status") {
+	if line, state = Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Late: time.Minute}); state != Warning || !strings.Contains(line, "no data from block, mysql:3306 status") {
 		t.Errorf("got %s %q", state, line)
 	}
 }

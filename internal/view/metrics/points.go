@@ -58,7 +58,7 @@ func (e *Exporter) aboutPolicy(fs *families) {
 	for _, t := range e.picture.OfKind("points") {
 		server := label("server", naming.Clean(t.Ref.Name))
 		if in, ok := t.Bool("in_policy"); ok && in {
-			fs.gauge("plumb_points_failing", "acts of plumb protect run for a server that went wrong when they were last tried", float64(len(t.List("failing"))), server)
+			fs.gauge("plumb_points_failing", "acts of plumb protect run for a server that failed when they were last tried", float64(len(t.List("failing"))), server)
 		}
 	}
 }

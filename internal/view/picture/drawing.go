@@ -45,7 +45,7 @@ func (t *Drawing) Server(db *stack.Thing) page.Node {
 		n.Kids = append(n.Kids, t.place(roles))
 	}
 	if len(n.Kids) == 0 {
-		n.Kids = []page.Node{{Rows: []page.Row{{Detail: "where its files lie is not known"}}}}
+		n.Kids = []page.Node{{Rows: []page.Row{{Detail: "where its files are is not known"}}}}
 	}
 	return n
 }

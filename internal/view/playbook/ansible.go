@@ -14,7 +14,7 @@ func (b *playbook) ansible() string {
 		"ansible-playbook FILE               applies it; --check only shows what plumb would do",
 		"ansible-playbook FILE --tags undo   takes it back; leaves what others changed since",
 		"-e restart=true also restarts what values wait for, -e force=true undoes what others changed too, -e target=GROUP names the hosts, -e plumb=PATH the program.",
-		"A host without plumb gets what modules can do (ansible.posix, community.general, community.mysql, community.postgresql); they keep nothing, so nothing is taken back there.")))
+		"A host without plumb gets what modules can do (ansible.posix, community.general, community.mysql, community.postgresql); they record nothing, so nothing can be undone there.")))
 	w.item(0, mapping{{"name", "What plumb fix does on " + b.on()}, {"hosts", template("{{ target | default('" + hostWord(b.Plan.Host) + "') }}")},
 		{"become", true}, {"gather_facts", false},
 		{"vars", mapping{{"plumb", "plumb"}, {"options", []string{}}, {"restart", false}, {"force", false}, {"fix", b.fix()}, {"plan", block(b.carried)}}}})

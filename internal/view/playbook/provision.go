@@ -112,7 +112,7 @@ func (p Provisioning) write() (*provisioning, error) {
 func onlyPlumb(s provision.Stage) string {
 	for a := range actsOf(s) {
 		if kind := a.Kind(); kind != "edit" && kind != "switch" && kind != "make" {
-			return fmt.Sprintf("it has a %s, which is gone on with when it was killed, and taken back, only by plumb", kind)
+			return fmt.Sprintf("it has a %s, which only plumb can continue after a crash, and undo", kind)
 		}
 		if a.Make != nil && slices.ContainsFunc(a.Make.Do, func(op change.Op) bool { _, erases := disk.Proves(op); return erases }) {
 			return "it erases a disk, and only plumb knows what was made there since"

@@ -14,9 +14,9 @@ func (p Provisioning) Ansible() (string, error) {
 	}
 	var y yamlWriter
 	y.WriteString("---\n" + comments(append(w.head("ansible"), "",
-		"ansible-playbook FILE           does it; --check only says what it would do, and fails where something cannot be read",
+		"ansible-playbook FILE           does it; --check only shows what it would do, and fails if something cannot be read",
 		"-e target=GROUP names the hosts. It needs no collection.",
-		"Nothing is taken back by it: who wants that has plumb provision do it.")))
+		"It cannot undo anything: for that, run plumb provision itself.")))
 	texts := mapping{{"library", block(library)}, {"known", block(known)}}
 	var tasks []playTask
 	for i, s := range w.stages {

@@ -23,9 +23,9 @@ func (p Provisioning) Shell() (string, error) {
 	}
 	var out strings.Builder
 	out.WriteString("#!/bin/sh\n" + comments(append(w.head("shell"), "",
-		"sh FILE apply   does it; a second time it does what is left",
-		"sh FILE show    only says what it would do, and what of it is unknown because something cannot be read",
-		"Nothing is taken back by it: who wants that has plumb provision do it.")))
+		"sh FILE apply   does it; run again, it does what is left",
+		"sh FILE show    only shows what it would do, and what is unknown because it cannot be read",
+		"It cannot undo anything: for that, run plumb provision itself.")))
 	out.WriteString("set -eu\nLC_ALL=C\nexport LC_ALL\n\n" + library + `
 case ${1:-} in
 apply) ;;
@@ -56,7 +56,7 @@ esac
 // head says what the text is, in lines of their own.
 func (w *provisioning) head(form string) []string {
 	lines := []string{fmt.Sprintf("Written by plumb provision --emit %s for %s.", form, cmp.Or(w.Host, "this host")),
-		"It needs no plumb on the host. Each act looks first: where all is as wanted it does nothing, and what is neither as it was when this was written nor as wanted it refuses.", ""}
+		"It needs no plumb on the host. Each act checks first: if the result is already there, it does nothing; if the state is neither that nor the one from when this was written, it refuses.", ""}
 	for i, s := range w.stages {
 		lines = append(lines, fmt.Sprintf("%2d %s: %s", i+1, s.Name, s.Why))
 		for _, a := range s.acts {

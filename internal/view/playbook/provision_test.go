@@ -59,7 +59,7 @@ func layOut(t *testing.T) *laid {
 				Do: []change.Op{{Argv: []string{"sh", "-ec", `: >"$1"`, "sh", at("pool-{mark}")}}}, Undo: []change.Op{{Argv: []string{"rm", at("pool-{mark}")}}}}},
 			change.Act{Switch: &change.Switch{On: "packages", From: change.None, After: "a 1\nb 2", Inspect: change.Inspection{Argv: []string{"find", l.dir, "-name", "?-is-in", "-printf", "%f\\n"}, Match: "^(a)-is-in$"},
 				Do: []change.Op{{Argv: []string{"touch", at("a-is-in"), at("c-is-in")}}}, UndoNone: []change.Op{{Argv: []string{"rm", at("a-is-in"), at("c-is-in")}}}}})}},
-		{Name: "settings", Why: "what the rules advise", Restart: true, Steps: []change.Prepared{
+		{Name: "settings", Why: "the advice of the rules", Restart: true, Steps: []change.Prepared{
 			step("a restart of mariadb.service", set("my.cnf", edit.OptionFile, "mysqld/sync_binlog", "1", false), set("my.cnf", edit.OptionFile, "mysqld/innodb_flush_method", "O_DIRECT", false)),
 			step("", set("new.d/zz-plumb.conf", edit.Unit, "Unit/RequiresMountsFor", "/tank/my sql", true), set("new.d/zz-plumb.conf", edit.Unit, "Unit/After", "zfs-mount.service", true)),
 			step("", change.Act{Switch: &change.Switch{On: "thp", Inspect: change.Inspection{File: at("state"), Choice: true}, After: "never", Do: []change.Op{{Write: &change.Write{File: at("state"), Text: "always madvise [never]"}}},

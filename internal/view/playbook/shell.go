@@ -16,9 +16,9 @@ func (b *playbook) shell() string {
 		words[i] = host.ShellWord(w)
 	}
 	lines := append(b.head("shell"), "",
-		"sh FILE apply   does it; a second time it does what is left",
+		"sh FILE apply   does it; run again, it does what is left",
 		"sh FILE undo    takes it back; leaves what others changed since",
-		"What follows the verb is handed to plumb, such as apply --dry-run, apply --restart, undo --force.")
+		"Further options are passed to plumb, such as apply --dry-run, apply --restart, undo --force.")
 	return "#!/bin/sh\n" + comments(lines) + `set -eu
 
 plumb=${PLUMB:-plumb}

@@ -98,7 +98,7 @@ func (b *playbook) head(form string) []string {
 		name += " as it was at " + units.Minute(b.Plan.TakenAt)
 	}
 	lines := []string{fmt.Sprintf("Written by plumb fix --emit %s for %s.", form, name),
-		"It carries the plan. plumb fix applies it, and refuses it on another host and where a value is no longer the one the plan was made for; plumb undo takes it back.", ""}
+		"It contains the plan. plumb fix applies it, but refuses it on another host, or if a value has changed since the plan was made; plumb undo reverts it.", ""}
 	for i, s := range b.Draft.Steps {
 		lines = append(lines, fmt.Sprintf("%2d %s", i+1, b.title(s)))
 		for _, l := range b.remarks(s) {

@@ -23,7 +23,7 @@ type ReplicateJSON struct {
 	Sent    []replicate.Sent `json:"sent"`
 	Took    time.Duration    `json:"took_ns"`
 	Resumed bool             `json:"resumed"`         // a half-received stream was completed
-	Doubt   string           `json:"doubt,omitempty"` // why what was sent protects less than it seems to: the target lies in the pool of the source
+	Doubt   string           `json:"doubt,omitempty"` // why what was sent protects less than it seems to: the target is in the pool of the source
 
 	Verified *protect.Drill `json:"verified,omitempty"` // what came of a copy that the target started, with --verify
 }
@@ -123,7 +123,7 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 		row("not", transactions(w.After)...)
 		p.Para(page.Dim, 0, "What came later stays in the old datasets, in their tables and in their log.")
 	}
-	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
+	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo reverts it.")
 	return p.String()
 }
 
@@ -135,7 +135,7 @@ func some(files []string) []string {
 	if len(files) <= mostOthers {
 		return files
 	}
-	return append(slices.Clone(files[:mostOthers]), fmt.Sprintf("and %d more, which go back with the server too", len(files)-mostOthers))
+	return append(slices.Clone(files[:mostOthers]), fmt.Sprintf("and %d more, which are reverted with the server", len(files)-mostOthers))
 }
 
 // transactions writes those near the end of a replay, one a line.
@@ -151,6 +151,6 @@ func RolledBack(r rollback.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Para(page.Normal, 0, fmt.Sprintf("The server answers again, after %s, and is at %s.", span(r.Down), r.Position))
 	p.List(page.Normal, page.Columns("before", headWidth), r.Before)
-	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d goes forward again.", r.Change))
+	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d reverts the rollback.", r.Change))
 	return p.String()
 }

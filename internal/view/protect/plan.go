@@ -31,7 +31,7 @@ func Plan(plan protect.Plan, mode string, refused error, screen page.Screen) str
 
 // volumes shows the volumes of a server, and what is wrong with them.
 func volumes(p *page.Page, s protect.Set) {
-	p.Line(page.Bold, "What it keeps data on")
+	p.Line(page.Bold, "Where it keeps its data")
 	for _, v := range s.Volumes {
 		text := v.Storage + " " + v.Name
 		if v.Within != "" {
@@ -40,7 +40,7 @@ func volumes(p *page.Page, s protect.Set) {
 		p.Hang(page.Normal, "  ", text+" at "+v.Mountpoint)
 	}
 	if len(s.Volumes) == 0 {
-		p.Line(page.Normal, "  nothing of which snapshots can be taken")
+		p.Line(page.Normal, "nothing that can be snapshotted")
 	}
 	for _, stray := range s.Strays {
 		p.Hang(page.Red, "  outside: ", stray.Path+", "+stray.Why)

@@ -88,9 +88,9 @@ func labelText(at protect.Point) string {
 func lockedText(mode string) string {
 	switch mode {
 	case protect.ModeFreeze:
-		return "the server stood still while it was copied"
+		return "the server was stopped while it was copied"
 	case protect.ModeBackupAPI:
-		return "it was taken by the server's own protocol for copies"
+		return "it was taken with the server's own backup protocol"
 	}
 	return "nothing was committed between the position and the snapshot"
 }
@@ -126,21 +126,21 @@ func heldText(at protect.Point) string {
 	}
 	text := fmt.Sprintf("%s, of which the storage took %s for its snapshots", span(t.Held), span(t.Storage))
 	if t.Failed != nil {
-		text += fmt.Sprintf("; before, the lock was given up %s, after %s at the latest", units.Count(t.Failed.Tries, "time"), span(t.Failed.Longest))
+		text += fmt.Sprintf("; before that, the lock was released %s, after %s at the latest", units.Count(t.Failed.Tries, "time"), span(t.Failed.Longest))
 	}
 	return text
 }
 
 // DrillRows says what came of a drill.
 func DrillRows(p *page.Page, d protect.Drill) {
-	verdict, ink := "it started, and all checks are well", page.Normal
+	verdict, ink := "it started, and all checks passed", page.Normal
 	switch why := d.Short(); {
 	case !d.OK:
 		verdict, ink = "failed: "+why, page.Red
 	case why != "":
 		verdict, ink = "it started, but "+why, page.Red
 	case slices.ContainsFunc(d.Checks, func(c protect.Check) bool { return c.Unknown != "" }):
-		verdict = "it started, and all checks that could be judged are well"
+		verdict = "it started, and all checks that could be judged passed"
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), verdict)
 	under := "  " + page.Columns("", headWidth)

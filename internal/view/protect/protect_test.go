@@ -22,7 +22,7 @@ import (
 var narrow = page.Screen{Width: 80}
 
 func TestPages(t *testing.T) {
-	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), of which no snapshots can be taken here")
+	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), where no snapshots can be taken")
 	for name, text := range map[string]string{
 		"plan":   Plan(plan, "locked", nil, narrow) + "---\n" + Plan(bad, "", refused, narrow),
 		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow) + "---\n" + Point(unjudged(), narrow),
@@ -80,7 +80,7 @@ func TestInexactDrill(t *testing.T) {
 	p.Drill.Exact = &inexact
 	p.Replicas[0].Drill.Exact = &inexact
 	text := strings.Join(strings.Fields(Point(p, narrow)), " ")
-	if strings.Contains(text, "all checks are well") || strings.Contains(text, "a copy was started there") || strings.Count(text, "recovered another position") != 2 {
+	if strings.Contains(text, "all checks passed") || strings.Contains(text, "a copy was started there") || strings.Count(text, "recovered to another position") != 2 {
 		t.Errorf("it says %s", text)
 	}
 }

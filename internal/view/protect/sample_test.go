@@ -33,7 +33,7 @@ var (
 	}
 	set  = protect.Set{Volumes: []protect.Volume{data, binlog}, Others: []string{"postgres:5432"}}
 	plan = protect.Plan{Server: server, Set: set, Modes: modes}
-	bad  = protect.Plan{Server: server, Set: protect.Set{Strays: []protect.Stray{{Path: "/dev/shm/x", Why: "on tmpfs (tmpfs), of which no snapshots can be taken here"}}, Apart: "tank/db/data and fast/db are in two pools, and no snapshot covers both"}}
+	bad  = protect.Plan{Server: server, Set: protect.Set{Strays: []protect.Stray{{Path: "/dev/shm/x", Why: "on tmpfs (tmpfs), where no snapshots can be taken"}}, Apart: "tank/db/data and fast/db are in two pools, and no snapshot covers both"}}
 )
 
 func point(n int, label protect.Label) protect.Point {
@@ -81,7 +81,7 @@ func bare() protect.Point {
 
 func others() protect.Point {
 	p := bare()
-	p.ID, p.Doubts, p.Position, p.Times = "tank/db/data@autosnap_1", []string{"others took it: nothing is known of how"}, protect.Position{}, protect.Times{}
+	p.ID, p.Doubts, p.Position, p.Times = "tank/db/data@autosnap_1", []string{"others took it: how is not known"}, protect.Position{}, protect.Times{}
 	p.Members[0].Snapshot = p.ID
 	return p
 }
@@ -144,7 +144,7 @@ func status() policy.Status {
 		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30, Newest: "tank/db@autosnap_30", At: at}}})
 }
 
-var near = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "tank/copies", Took: time.Second, Doubt: "the target lies in the pool tank, as what was sent does: if that pool is lost, both are",
+var near = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "tank/copies", Took: time.Second, Doubt: "the target is in the pool tank, like the source: if that pool is lost, both are",
 	Sent: []replicate.Sent{{Snapshot: "tank/db@plumb-20261123T210500Z-4f3a", Dataset: "tank/copies/tank:db", Way: "compressed", Bytes: 4096}}}
 
 var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault/tank/copies", Took: 3 * time.Second, Resumed: true, Verified: proven().Drill, Sent: []replicate.Sent{
@@ -154,7 +154,7 @@ var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault
 
 var back = rollback.Plan{Point: proven(), Server: server, Stop: []string{"systemctl", "stop", "mariadb.service"}, Start: []string{"systemctl", "start", "mariadb.service"},
 	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"}, Others: []string{"/srv/db/export/today.csv"},
-	Recipe: change.Recipe{Notes: []string{"1 bookmark of tank/db/data will stay with the old dataset: what is sent from there starts over"}}}
+	Recipe: change.Recipe{Notes: []string{"1 bookmark of tank/db/data will stay with the old dataset: incremental sends from there start over"}}}
 
 var oneTable = tables.Plan{Point: proven(), Server: server, Table: tables.Name{"shop", "orders"}, As: tables.Name{"shop", "old orders"}, Content: "rows 2, checksum 7, definition 1/2/1/0",
 	Statements: []string{"CREATE TABLE `plumb_x` (\n  `id` int\n)", "INSERT INTO `shop`.`plumb_x` (`id`) VALUES …", "RENAME TABLE `shop`.`plumb_x` TO `shop`.`old orders`"},

@@ -36,7 +36,7 @@ func Status(s policy.Status, screen page.Screen) string {
 	case s.Policy != "":
 		p.Line(page.Bold, "The policy is met.")
 	case len(s.Servers) == 0:
-		p.Line(page.Normal, "No server of which points can be taken is seen here, and there is no point.")
+		p.Line(page.Normal, "No server that can be snapshotted was found here, and there are no points.")
 	default:
 		p.Para(page.Dim, 0, "plumb protect run POLICY takes, proves and prunes points; plumb protect list shows each.")
 	}
@@ -60,7 +60,7 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 	}
 	p.Hang(page.Normal, "  all     ", units.Count(v.Points, "point")+"; "+space)
 	if v.Unasked > 0 {
-		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "more point")+": whether the snapshots are there is not known, and so they do not count")
+		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "more point")+": whether the snapshots exist is not known, so they do not count")
 	}
 	if v.Lost != "" && v.Rule == nil { // else it is not met
 		p.Hang(page.Red, "  lost    ", v.Lost)

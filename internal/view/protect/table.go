@@ -46,7 +46,7 @@ func TablePlan(p tables.Plan, screen page.Screen) string {
 	rows(out, page.Normal, "content", p.Content)
 	rows(out, page.Normal, "typed", typedLines(p.Statements)...)
 	rows(out, page.Normal, "note", p.Notes...)
-	out.Para(page.Dim, 0, "The server keeps running, and nothing in it is touched. plumb undo takes it back.")
+	out.Para(page.Dim, 0, "The server keeps running, and nothing else in it is changed. plumb undo removes the table.")
 	return out.String()
 }
 
@@ -65,7 +65,7 @@ func typedLines(statements []string) (lines []string) {
 // TableBack says what came of it.
 func TableBack(p tables.Plan, r tables.Result, screen page.Screen) string {
 	out := page.NewPage(screen)
-	out.Para(page.Normal, 0, fmt.Sprintf("%s is there again after %s, and is what the point has: %s.", p.As, span(r.Took), p.Content))
-	out.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d removes it, while it is still exactly that.", r.Change))
+	out.Para(page.Normal, 0, fmt.Sprintf("%s was restored in %s, and equals the table in the point: %s.", p.As, span(r.Took), p.Content))
+	out.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d removes it, as long as nobody has changed it.", r.Change))
 	return out.String()
 }

@@ -64,16 +64,16 @@ func BoostPlan(p boost.Plan, d change.Draft, unit bool, screen page.Screen) stri
 		o.Hang(page.Dim, "  ", k)
 	}
 	if len(p.Below) > 0 {
-		o.Para(page.Normal, 0, "It holds for what lies below as well: "+strings.Join(p.Below, ", ")+".")
+		o.Para(page.Normal, 0, "It also applies to what is below: "+strings.Join(p.Below, ", ")+".")
 	}
 	if len(p.Servers) > 0 && p.Of.Kind == "dataset" {
-		o.Para(page.Normal, 0, "There lie files of "+strings.Join(names(p.Servers), ", ")+".")
+		o.Para(page.Normal, 0, "It has files of "+strings.Join(names(p.Servers), ", ")+".")
 	}
-	o.Para(page.Yellow, 0, "What a crash meanwhile loses:")
+	o.Para(page.Yellow, 0, "What a crash during this time loses:")
 	for _, l := range p.Loss {
 		o.Hang(page.Normal, "  - ", l)
 	}
-	o.Para(page.Normal, 0, "The earlier values come back when the command ends, when the time is over, and when Plumb is killed; what somebody else changes meanwhile is left as it is. "+reboot(d, unit))
+	o.Para(page.Normal, 0, "The earlier values are restored when the command ends, when the time is over, and when Plumb is killed; what somebody else changes meanwhile is left as it is. "+reboot(d, unit))
 	return o.String()
 }
 
@@ -81,11 +81,11 @@ func BoostPlan(p boost.Plan, d change.Draft, unit bool, screen page.Screen) stri
 func reboot(d change.Draft, unit bool) string {
 	switch {
 	case !boost.Lasts(d):
-		return "A restart of the server, or of the machine, brings them back too."
+		return "A restart of the server or of the machine restores them too."
 	case unit:
-		return "After a reboot a unit brings them back before the servers there start."
+		return "After a reboot, a unit restores them before the servers start."
 	}
-	return "After a reboot nothing brings them back, because there is no systemd here: use plumb undo."
+	return "After a reboot nothing restores them, because there is no systemd here: use plumb undo."
 }
 
 // BoostOutcome says what became of it.
@@ -97,16 +97,16 @@ func BoostOutcome(p boost.Plan, r boost.Result, screen page.Screen) string {
 	}
 	o.Para(page.Normal, 0, text+".")
 	if r.Over {
-		o.Para(page.Yellow, 0, fmt.Sprintf("The time of %s was over before: the rest of it ran with the old values.", length(p.For)))
+		o.Para(page.Yellow, 0, fmt.Sprintf("The time of %s was over before that: the rest of the command ran with the old values.", length(p.For)))
 	}
 	for _, l := range r.Left {
-		o.Para(page.Yellow, 0, "Somebody changed it meanwhile, and it was left so: "+l+".")
+		o.Para(page.Yellow, 0, "Somebody changed it meanwhile, so it was left as it is: "+l+".")
 	}
 	switch {
 	case r.Synced:
-		o.Para(page.Normal, 0, "All that was written before is on disk.")
+		o.Para(page.Normal, 0, "Everything written until now is on disk.")
 	case p.Of.Kind == "dataset":
-		o.Para(page.Yellow, 0, "Whether all that was written is on disk is not known here (this ZFS has no zpool sync): it is after the next transaction group.")
+		o.Para(page.Yellow, 0, "Whether everything written is on disk is not known (this ZFS has no zpool sync): it is after the next transaction group.")
 	}
 	for _, a := range p.After {
 		o.Para(page.Normal, 0, "Next: "+a+".")

@@ -22,7 +22,7 @@ func CacheAddition(a cache.Addition, screen page.Screen) string {
 	if a.Disk.Erases() {
 		o.Para(page.Yellow, 0, fmt.Sprintf("What is on it is lost: %s.", strings.Join(a.Disk.On, ", ")))
 	} else {
-		o.Para(page.Normal, 0, fmt.Sprintf("It is proven to be empty (%s read), and is looked at again just before.", units.Bytes(a.Disk.Read)))
+		o.Para(page.Normal, 0, fmt.Sprintf("It is proven to be empty (%s read), and is checked again immediately before.", units.Bytes(a.Disk.Read)))
 	}
 	for _, n := range a.Notes {
 		o.Hang(page.Normal, "  - ", n)
@@ -44,7 +44,7 @@ func CacheWarming(w cache.Warming, d change.Draft, screen page.Screen) string {
 		o.Para(page.Yellow, 0, strings.ToUpper(n[:1])+n[1:]+".")
 	}
 	if len(d.Steps) > 0 {
-		o.Para(page.Normal, 0, "The parameters come back when all is read, when the time is over, and when Plumb is killed.")
+		o.Para(page.Normal, 0, "The parameters are restored when everything is read, when the time is over, and when Plumb is killed.")
 	}
 	return o.String()
 }
@@ -60,7 +60,7 @@ func CacheJudgement(now cache.Figures, earlier []cache.Window, screen page.Scree
 		o.Hang(page.Normal, label, fmt.Sprintf("%s [%s, %s]", units.Percent(e.Value), units.Percent(max(e.Low, 0)), units.Percent(min(e.High, 1))))
 	}
 	if now.Fed.N > 0 { // there are counters
-		share("served by the cache devices, of what missed the ARC: ", now.Cache, "nothing missed the ARC, so that there was nothing to serve")
+		share("served by the cache devices, of what missed the ARC: ", now.Cache, "nothing missed the ARC, so there was nothing to serve")
 		share("went to the data disks, of all reads:                ", now.Disk, "nothing was read")
 		o.Hang(page.Normal, "the cache devices are fed:                           ", units.Bytes(int64(now.Fed.Value))+"/s")
 	}
@@ -82,9 +82,9 @@ func CacheJudgement(now cache.Figures, earlier []cache.Window, screen page.Scree
 	interval := fmt.Sprintf("%s points [%s, %s]", points(moved.Value), points(moved.Low), points(moved.High))
 	switch {
 	case !known:
-		o.Para(page.Yellow, 0, "Whether the share that goes to the data disks has moved is not known: too little was read before or now.")
+		o.Para(page.Yellow, 0, "Whether the share that goes to the data disks has changed is not known: too little was read before or now.")
 	case moved.High < 0:
-		o.Para(page.Bold, 0, "Fewer reads go to the data disks than before: "+interval+". That is so for the load of now against the load of then; if the load has changed, that may be why.")
+		o.Para(page.Bold, 0, "Fewer reads go to the data disks than before: "+interval+". This compares the load of now with the load of then; if the load has changed, that may be the reason.")
 	case moved.Low > 0:
 		o.Para(page.Bold, 0, "More reads go to the data disks than before: "+interval+".")
 	default:
@@ -101,11 +101,11 @@ func durableMoved(o *page.Page, before, now stats.Estimate) {
 	interval := fmt.Sprintf("by %s [%s, %s]", seconds(math.Abs(moved.Value)), seconds(min(math.Abs(moved.Low), math.Abs(moved.High))), seconds(max(math.Abs(moved.Low), math.Abs(moved.High))))
 	switch {
 	case !known:
-		o.Para(page.Yellow, 0, "Whether durable writes take longer or shorter than before is not known: too little was written before or now.")
+		o.Para(page.Yellow, 0, "Whether durable writes take more or less time than before is not known: too little was written before or now.")
 	case moved.High < 0:
-		o.Para(page.Bold, 0, "Durable writes are faster than before, "+interval+". Another hour may be why: plumb provision cache compare takes turns.")
+		o.Para(page.Bold, 0, "Durable writes are faster than before, "+interval+". The time of day may be the reason: plumb provision cache compare alternates.")
 	case moved.Low > 0:
-		o.Para(page.Bold, 0, "Durable writes are slower than before, "+interval+". Another hour may be why: plumb provision cache compare takes turns.")
+		o.Para(page.Bold, 0, "Durable writes are slower than before, "+interval+". The time of day may be the reason: plumb provision cache compare alternates.")
 	default:
 		o.Para(page.Normal, 0, "There is no difference beyond chance in how long durable writes take.")
 	}
@@ -121,8 +121,8 @@ func CacheTurns(pool, device string, order []bool, every time.Duration, screen p
 		}
 	}
 	o.Para(page.Bold, 0, fmt.Sprintf("Pool %s writes its log with %s and without it, in %d turns of %s.", pool, device, len(order), units.Span(every)))
-	o.Hang(page.Normal, "  - ", fmt.Sprintf("the device is taken out %s and added again as often, each a change of the journal", units.Count(ways/2, "time")))
-	o.Hang(page.Normal, "  - ", "while it is out, everybody's durable writes go to the data disks")
+	o.Hang(page.Normal, "  - ", fmt.Sprintf("the device is removed %s and added again as often, each a change in the journal", units.Count(ways/2, "time")))
+	o.Hang(page.Normal, "  - ", "while it is removed, all durable writes go to the data disks")
 	return o.String()
 }
 

@@ -32,7 +32,7 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 	}
 	acts(first.Steps)
 	if tried {
-		o.Hang(page.Normal, "    try     ", "a point is taken, and on a copy of it the old server sums up all tables, the data are upgraded, and the new one checks the tables and sums them up again: what differs ends the swap, and the server was not touched")
+		o.Hang(page.Normal, "    try     ", "a point is taken; on a copy of it the old server computes checksums of all tables, the data are upgraded, and the new server checks the tables and computes the checksums again: if anything differs, the swap ends without having touched the server")
 	}
 	acts(s.Steps)
 	for _, note := range s.Notes {
@@ -44,8 +44,8 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 // Rehearsed says what came of trying the new version on a copy.
 func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s sum up to the same.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
-	o.Para(page.Normal, 0, fmt.Sprintf("Upgrading the data and the first start took %s of that, once, at the lowest priority: they will take about as long while the server is stopped.", units.Span(r.Upgrade)))
+	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s have the same checksums.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
+	o.Para(page.Normal, 0, fmt.Sprintf("Of that, upgrading the data and the first start took %s, measured once, at the lowest priority: they will take about as long while the server is stopped.", units.Span(r.Upgrade)))
 	for _, c := range r.Checks {
 		o.Para(page.Normal, 4, c.What+": nothing is wrong")
 	}
@@ -58,7 +58,7 @@ func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen p
 // Swapped says what should follow; next is "" for nothing.
 func Swapped(server stack.Ref, number int, next string, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Normal, 0, fmt.Sprintf("Done: change %d. plumb provision swap %s --undo goes back, without what is written from now on.", number, server))
+	o.Para(page.Normal, 0, fmt.Sprintf("Done: change %d. plumb provision swap %s --undo goes back, but loses what is written from now on.", number, server))
 	if next != "" {
 		o.Para(page.Normal, 0, "Next: "+next+".")
 	}
@@ -68,7 +68,7 @@ func Swapped(server stack.Ref, number int, next string, screen page.Screen) stri
 // Lost says what going back loses. unseen is why that is not known.
 func Lost(n provision.Lost, unseen error) string {
 	if unseen != nil {
-		return "what was written since is lost, and it is not known how much that is: " + unseen.Error()
+		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
 	}
 	to := ""
 	if n.In != "" {

@@ -30,12 +30,12 @@ func Plan(p propose.Proposal, s page.Screen) string {
 	out.Blank()
 	n := acts(p.Stages)
 	if n == 0 {
-		out.Para(page.Normal, 0, "Nothing to do: all is as the spec wants it.")
+		out.Para(page.Normal, 0, "Nothing to do: everything is as the spec says.")
 		return out.String()
 	}
-	back := "takes all of it back."
+	back := "reverts all of it."
 	if slices.ContainsFunc(p.Stages, func(s provision.Stage) bool { return len(s.Lasting) > 0 }) {
-		back = "takes it back, but for what stays."
+		back = "reverts it, except for what stays."
 	}
 	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --undo "+back)
 	return out.String()
@@ -190,10 +190,10 @@ func Outcome(r propose.Result, s page.Screen) string {
 	findings(out, r.Notes, "")
 	out.Blank()
 	if r.Acts == 0 {
-		out.Para(page.Normal, 0, "0 acts: all is as the spec wants it.")
+		out.Para(page.Normal, 0, "0 acts: everything is as the spec says.")
 		return out.String()
 	}
-	out.Para(page.Normal, 0, fmt.Sprintf("%s in %s. plumb provision --undo takes them back, the last first.", units.Count(r.Acts, "act"), units.Count(len(r.Stages), "change")))
+	out.Para(page.Normal, 0, fmt.Sprintf("%s in %s. plumb provision --undo reverts them, the last one first.", units.Count(r.Acts, "act"), units.Count(len(r.Stages), "change")))
 	return out.String()
 }
 
@@ -201,7 +201,7 @@ func Outcome(r propose.Result, s page.Screen) string {
 func Torn(all []*change.Change, s page.Screen) string {
 	out := page.NewPage(s)
 	for _, c := range all {
-		out.Para(page.Normal, 0, fmt.Sprintf("Change %d (%s) was begun, and not ended: it is gone on with first.", c.Number, stageOf(c)))
+		out.Para(page.Normal, 0, fmt.Sprintf("Change %d (%s) was begun but not ended: it is continued first.", c.Number, stageOf(c)))
 	}
 	return out.String()
 }
@@ -223,7 +223,7 @@ func Away(all []*change.Change, done bool, s page.Screen) string {
 	}
 	switch {
 	case len(all) == 0:
-		out.Para(page.Normal, 0, "Nothing to undo: no change of this provision is in force.")
+		out.Para(page.Normal, 0, "Nothing to undo: no change from this spec is in force.")
 	case done:
 		out.Para(page.Normal, 0, units.Count(len(all), "change")+" undone.")
 	default:

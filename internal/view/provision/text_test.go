@@ -38,7 +38,7 @@ func sample() propose.Proposal {
 			{Name: "pool tank", Why: "mirror", Done: true},
 			{Name: "datasets of mysql:3306", Why: "one for each role, below tank/mariadb", Lasting: []string{"a special vdev beside raidz cannot be removed"}, Notes: []string{"the filesystem knows no immutable directories"},
 				Steps: []change.Prepared{provision.Step(server, "datasets", []change.Act{dataset("tank/mariadb", "-o", "compression=lz4"), dataset("tank/mariadb/data", "-o", "recordsize=16384")})}},
-			{Name: "settings", Why: "what the rules advise", Steps: []change.Prepared{set}},
+			{Name: "settings", Why: "the advice of the rules", Steps: []change.Prepared{set}},
 		}},
 		Refused: []change.Refused{{Step: change.Step{Knob: stack.Knob{Of: server, Name: "innodb_page_size"}, To: stack.Int(16384)}, Reason: "it is fixed when the thing is made", Hint: "make a new one and move the data"}},
 		Prediction: predict.Prediction{Why: map[string][]string{"tank/mariadb/data recordsize": {"cross/zfs-recordsize-innodb"}},

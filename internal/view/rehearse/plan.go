@@ -19,7 +19,7 @@ import (
 // made. Of a server that is yet to be made only the look is known.
 func Plan(in runner.Forecast, cat *catalog.Catalog, screen page.Screen) string {
 	if in.Look != nil {
-		return labview.Plan(labview.PlanOf(*in.Look, in.Needs), screen) + "What is tried after this look depends on what check advises the server then.\n"
+		return labview.Plan(labview.PlanOf(*in.Look, in.Needs), screen) + "What is tried after this check depends on its advice.\n"
 	}
 	p := rehearsalPage{page.NewPage(screen), picture.Facts{Cat: cat}}
 	p.Para(page.Bold, 0, strings.Join(rehearsalHead(rehearse.Result{Proposal: in.Proposal}), " · "))
@@ -87,7 +87,7 @@ func (p rehearsalPage) proposedSteps(of rehearse.Proposal) {
 			p.Labelled(page.Dim, "    in the sandbox: ", page.Normal, s.Scaled)
 		}
 		if s.Safety {
-			p.Para(page.Dim, 4, "Kept whatever it brings: it is about lost data or an outage.")
+			p.Para(page.Dim, 4, "Kept in any case: it protects against lost data or an outage.")
 		}
 	}
 }

@@ -101,7 +101,7 @@ func searchBest(p *page.Page, s rehearse.Search, scale float64) {
 // searchSentence answers whether the numbers found are worth setting.
 func searchSentence(s rehearse.Search) string {
 	if s.Best == nil {
-		return "No trial gave a value: nothing can be said."
+		return "No trial gave a value, so there is no result."
 	}
 	if s.Broken != "" {
 		return "The best point could not run when it was measured again: " + s.Broken
@@ -110,7 +110,7 @@ func searchSentence(s rehearse.Search) string {
 		return "No point that was tried looks better than what is advised, or is in force."
 	}
 	if len(s.Confirmed) == 0 {
-		return "The most promising point, which was not measured again: its gain is not proved."
+		return "The most promising point; it was not measured again, so its gain is not proven."
 	}
 	v := s.Confirmed[0]
 	against := "what is advised"
@@ -123,7 +123,7 @@ func searchSentence(s rehearse.Search) string {
 	case report.Worse:
 		return "The best point looked better only by chance: measured again it is worse than " + against + ", " + page.Keep(units.Differs(v.Effect)) + "."
 	case report.Equivalent:
-		return "The best point is no better than " + against + ": equal within ±" + units.RoundPercent(v.Margin) + ", measured again. There is nothing to gain by these settings."
+		return "The best point is no better than " + against + ": equal within ±" + units.RoundPercent(v.Margin) + ", measured again. These settings have nothing to gain."
 	}
 	if units.MeasuredAtAll(v.Effect) {
 		return "Whether the best point is better than " + against + " is undecided: " + page.Keep(units.Differs(v.Effect)) + ", measured again."

@@ -25,7 +25,7 @@ func foundNumbers() rehearse.Search {
 	pool.Memory = true
 	s := rehearse.Search{Method: "a surface is fitted", Dials: []rehearse.Tunable{pool, dial("innodb_io_capacity", catalog.Int, 100, 20000), dial("innodb_max_dirty_pages_pct", catalog.Percent, 10, 90)},
 		Planned: 36, Margin: 0.05, Best: search.Point{680 << 20, 4000, 75}, Expected: stats.Estimate{Value: 1.52, Low: 1.4, High: 1.65, N: 33}, Ended: "--max-time is over", Took: 24 * time.Minute,
-		Left: []string{"checkpoint_timeout: trials of 15s see no checkpoint that time brings about"}, Says: []string{"No value that is tried is less durable."}}
+		Left: []string{"checkpoint_timeout: trials of 15s contain no timed checkpoint"}, Says: []string{"No value that is tried is less durable."}}
 	for i := range 5 {
 		s.Tried = append(s.Tried, search.Outcome{Point: search.Point{float64(104+100*i) * (1 << 20), 4000, 75}, Block: 1, Value: 0.5 + 0.1*float64(i)})
 	}
@@ -63,7 +63,7 @@ func TestSearchSaysWhetherItIsWorthIt(t *testing.T) {
 		}
 	}
 	s.Confirmed = nil
-	if got := searchSentence(s); !strings.Contains(got, "not proved") {
+	if got := searchSentence(s); !strings.Contains(got, "not proven") {
 		t.Errorf("without a new measurement: %q", got)
 	}
 	s.Best = nil

@@ -139,7 +139,7 @@ func allSentence(r rehearse.Result) string {
 	case v.Word == rehearse.NotTried:
 		return all + " was not tried."
 	}
-	return "Nothing is known yet of all advice together."
+	return "Nothing is known yet about all advice together."
 }
 
 // wholeName names what stands for all advice together: all of it, or all but what
@@ -294,5 +294,5 @@ func comparedHow(p rehearse.Proposal) string {
 	if slices.ContainsFunc(p.Stages[k].Experiment.Arms, func(a experiment.Arm) bool { return a.Name == rehearse.AllAdvice }) {
 		return "A step's numbers compare all advice with all advice but this step."
 	}
-	return "A step's numbers compare this step alone with the server as it is; steps together may bring more or less than their sum."
+	return "A step's numbers compare this step alone with the server as it is; steps together can gain more or less than their sum."
 }

@@ -25,7 +25,7 @@ func rehearsals() map[string]rehearse.Result {
 	with := sampleRehearsal()
 	with.Proposal.Steps[3].Left = "--max-time leaves no time to try it by itself"
 	v := &with.Steps[3]
-	v.Word, v.More, v.Keep, v.Rate, v.Costs, v.Why = rehearse.WithAll, 0, true, stats.Estimate{}, nil, "kept: "+rehearse.Proven+"; together they bring 142 % more transactions a second (+120 to +166 %)"
+	v.Word, v.More, v.Keep, v.Rate, v.Costs, v.Why = rehearse.WithAll, 0, true, stats.Estimate{}, nil, "kept: "+rehearse.Proven+"; together they gain 142 % more transactions a second (+120 to +166 %)"
 	return map[string]rehearse.Result{"together": with, "done": sampleRehearsal(), "interrupted": interruptedRehearsal(), "nothing": nothingTried(), "broken": brokenRehearsal(), "refused": refusedRehearsal(), "empty": none, "same": same}
 }
 

@@ -56,7 +56,7 @@ func Since(d stack.Difference, now *stack.Stack, cat *catalog.Catalog, screen pa
 	for _, r := range d.Ended {
 		p.Para(page.Normal, 0, r.String()+" is gone")
 	}
-	p.Para(page.Dim, 0, fmt.Sprintf("%s did not move. What could not be read both times is not shown; averages since a server's start are not either.",
+	p.Para(page.Dim, 0, fmt.Sprintf("%s did not change. What could not be read both times is not shown, nor are averages since a server's start.",
 		units.Count(still, "counter")))
 	return p.String()
 }
@@ -85,7 +85,7 @@ func became(v picture.Facts, c stack.Change) string {
 		rate = ", " + perSecond(v.TypeOf(c.Of.Kind, c.Name), *c.PerSecond)
 	}
 	if c.Anew {
-		return fmt.Sprintf("was reset: %s since then%s; what it counted before that is not known", by, rate)
+		return fmt.Sprintf("was reset: %s since then%s; what it counted before the reset is not known", by, rate)
 	}
 	return "+" + by + rate
 }

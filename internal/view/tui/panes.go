@@ -22,14 +22,14 @@ type row struct {
 var paneHead = [paneCount]bool{sessionsPane: true, statementsPane: true, timelinePane: true}
 
 var emptyPane = [paneCount]string{
-	stackPane:      "Nothing of the stack is known yet.",
-	sessionsPane:   "No session does anything.",
-	statementsPane: "No statement was counted, or none can be seen.",
+	stackPane:      "The stack has not been read yet.",
+	sessionsPane:   "No session is active.",
+	statementsPane: "No statement was counted, or none is visible.",
 	timelinePane:   "No verdict was raised in the last hour.",
 }
 
 // unseen stands in a pane of sessions where a server does not say how many there are.
-const unseen = "The sessions of a server cannot be seen: 1 says why."
+const unseen = "The sessions of a server are not visible: key 1 shows why."
 
 // empty says why a pane has no rows.
 func (m model) empty(pane int) string {
@@ -233,7 +233,7 @@ func (m model) timelineRows() (out []row) {
 		out = append(out, r)
 	}
 	for _, u := range b.Unknown {
-		out = append(out, row{key: "unknown " + u.ID + u.Server, title: u.ID + " of " + u.Server, text: "unknown: " + u.ID + " of " + u.Server + ": " + u.Why, ink: page.Dim, detail: []string{"It is not known whether it holds: " + u.Why + "."}})
+		out = append(out, row{key: "unknown " + u.ID + u.Server, title: u.ID + " of " + u.Server, text: "unknown: " + u.ID + " of " + u.Server + ": " + u.Why, ink: page.Dim, detail: []string{"Whether this is so is not known: " + u.Why + "."}})
 	}
 	return out
 }

@@ -155,7 +155,7 @@ func (m model) none() string {
 	case m.shownAt.IsZero() && m.ended != "":
 		return "Nothing was seen."
 	case m.shownAt.IsZero():
-		return "Waiting for the first window: that takes some seconds."
+		return "Waiting for the first window; this takes some seconds."
 	case len(m.shown.Gaps) > 0:
 		return "No server is seen: " + m.shown.Gaps[0]
 	}

@@ -238,7 +238,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
 		out.Detail = costSince(v, since(v.Since, m.At))
 	case !s.Up:
-		out.Now = "Nothing of it was read in this window."
+		out.Now = "Nothing was read from it in this window."
 	default:
 		out.Now = strings.Replace(nothing(s), ": see unknown below", "", 1) // it stands elsewhere
 	}

@@ -45,7 +45,7 @@ func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
 func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) {
 	p.Sides("", page.Bold, s.Ref.String(), page.Dim, s.Title)
 	if !s.Up {
-		p.Para(page.Yellow, 2, "Nothing of it was read in this window.")
+		p.Para(page.Yellow, 2, "Nothing was read from it in this window.")
 	}
 	p.Hang(page.Normal, "  load      ", load(s))
 	if text := classes(s); text != "" {
@@ -147,7 +147,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	p.Labelled(ink, head, page.Bold, v.Title)
 	p.Hang(page.Normal, "            ", v.ID+" · "+costSince(v, v.Since.UTC().Format(time.TimeOnly)))
 	if len(v.Causes) > 0 {
-		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is what it looks like from above")
+		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is how that shows at a higher level")
 	}
 	if len(v.Effects) > 0 {
 		p.Hang(page.Normal, "  causes    ", strings.Join(v.Effects, ", "))
@@ -203,7 +203,7 @@ func against(a watch.Against) string {
 	case rule.Fires:
 		return "it is so: " + a.Says
 	case rule.Quiet:
-		return "looked for, not so: " + a.Says
+		return "checked and ruled out: " + a.Says
 	}
 	return "not known: " + a.Says
 }
@@ -365,7 +365,7 @@ func missing(u watch.UnknownVerdict, server stack.Ref) string {
 		reasons = append(reasons, "needs "+strings.Join(needs, ", "))
 	}
 	if len(reasons) == 0 {
-		return "what would decide it could not be computed"
+		return "the value that decides it could not be computed"
 	}
 	return strings.Join(reasons, "; ")
 }

@@ -237,7 +237,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, key string) {
 	s.mu.Unlock()
 	i := slices.IndexFunc(shown, func(x view.BoardStatement) bool { return x.Key == key })
 	if key == "" || i < 0 || s.plan == nil { // what has no plan has no key
-		http.Error(w, "this statement is shown no more", http.StatusNotFound)
+		http.Error(w, "this statement is no longer shown", http.StatusNotFound)
 		return
 	}
 	select {

@@ -35,7 +35,7 @@ func Threads(ctx context.Context, h host.Reader, pid int) (string, error) {
 		}
 	}
 	all := append(busy, others...)
-	head := fmt.Sprintf("%d threads of process %d, %d of them run or wait for a disk\n\n", len(all), pid, len(busy))
+	head := fmt.Sprintf("%d threads of process %d, %d of them running or waiting for a disk\n\n", len(all), pid, len(busy))
 	return head + strings.Join(all[:min(len(all), mostThreads)], "\n"), nil
 }
 

@@ -24,7 +24,7 @@ var ErrLocked = errors.New("another plumb records into it")
 // write, they could put links in place of the files, so that is refused.
 func prepare(ctx context.Context, d *host.LiveDoer, dir string) (real string, unlock func(), err error) {
 	if real, err = host.MakeGuarded(dir); err != nil {
-		return "", nil, hint.With(err, "record as the user whose it is, or name a directory that only you can write to")
+		return "", nil, hint.With(err, "record as its owner, or name a directory that only you can write to")
 	}
 	if err := errors.Join(private(ctx, d, real), plain(real)); err != nil {
 		return "", nil, err
@@ -57,10 +57,10 @@ func private(ctx context.Context, h host.Reader, dir string) error {
 		return err
 	}
 	if st.Mode.Perm()&0o077 != 0 {
-		return hint.With(fmt.Errorf("others than its owner may enter it (mode %04o)", st.Mode.Perm()), "chmod 700 it, if nobody else has put anything there")
+		return hint.With(fmt.Errorf("users other than its owner can enter it (mode %04o)", st.Mode.Perm()), "chmod 700 it, if nobody else has put anything there")
 	}
 	if int(st.UID) != os.Geteuid() {
-		return hint.With(fmt.Errorf("it belongs to user %d, and not to you (%d)", st.UID, os.Geteuid()), "record as that user, or name another directory")
+		return hint.With(fmt.Errorf("it belongs to user %d, not to you (%d)", st.UID, os.Geteuid()), "record as that user, or name another directory")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func check(ctx context.Context, db *sql.DB) error {
 	if n > Form {
 		version := "?"
 		_ = db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'plumb'`).Scan(&version) // only to say more
-		return hint.With(fmt.Errorf("it is of form %d, and this plumb knows form %d: %w (%s)", n, Form, ErrNewer, version), "use that plumb, or name another directory")
+		return hint.With(fmt.Errorf("it has format %d, but this Plumb knows format %d: %w (%s)", n, Form, ErrNewer, version), "use that plumb, or name another directory")
 	}
 	return sameTables(ctx, db)
 }
@@ -168,9 +168,9 @@ func explain(err error) error {
 	case sqliteReadOnly, sqliteCantOpen:
 		help = "run it as root, or as the user who records"
 	case sqliteIO:
-		help = "look into the kernel's log for errors of the disk"
+		help = "check the kernel log for errors of the disk"
 	case sqliteCorrupt, sqliteNotADB:
-		help = "the file " + File + " is damaged: move the directory away, and recording starts over; sqlite3's .recover may get something out of it"
+		help = "the file " + File + " is damaged: move the directory away, and recording starts over; sqlite3's .recover may save part of it"
 	case sqliteFull:
 		help = "the disk is full: make room"
 	}

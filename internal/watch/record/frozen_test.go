@@ -92,7 +92,7 @@ func TestFilesystemThatOthersFillIsLeftAlone(t *testing.T) {
 	if got := next(t, said); !strings.Contains(got, "recording stopped") {
 		t.Errorf("it says %q", got)
 	}
-	if err := Roomy(at); err == nil || !strings.Contains(err.Error(), "below 5 % nothing is written") {
+	if err := Roomy(at); err == nil || !strings.Contains(err.Error(), "nothing is written below 5 %") {
 		t.Errorf("who asks whether there is room is told %v", err)
 	}
 	if err := os.Remove(stuffing); err != nil {

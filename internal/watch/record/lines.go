@@ -109,7 +109,7 @@ func readFirst(text []byte) error {
 		return hint.With(errors.New("it is not a part of a recording"), "plumb watch export --format jsonl writes one")
 	}
 	if first.Form > Form {
-		return hint.With(fmt.Errorf("it is of form %d, and this plumb knows form %d: %w", first.Form, Form, ErrNewer), "read it with that plumb")
+		return hint.With(fmt.Errorf("it has format %d, but this Plumb knows format %d: %w", first.Form, Form, ErrNewer), "read it with that plumb")
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func openReader(ctx context.Context, where string) (*Reader, error) {
 			break
 		}
 		if log, e := os.Lstat(filepath.Join(dir, File+"-wal")); e == nil && log.Size() > 0 {
-			return nil, hint.With(fmt.Errorf("what was recorded last is in %s-wal, which cannot be read where nothing can be written", File), "copy the directory to where you may write, and name the copy with --dir")
+			return nil, hint.With(fmt.Errorf("the latest records are in %s-wal, which cannot be read in a place where nothing can be written", File), "copy the directory to a place where you can write, and name the copy with --dir")
 		}
 	}
 	return nil, err

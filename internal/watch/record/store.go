@@ -39,7 +39,7 @@ func Roomy(dir string) error {
 
 func roomy(dir string, free, total int64) error {
 	if total > 0 && float64(free) < leastFree*float64(total) {
-		return fmt.Errorf("the filesystem of %s has %s of %s free, and below %.0f %% nothing is written", dir, units.Bytes(free), units.Bytes(total), 100*leastFree)
+		return fmt.Errorf("the filesystem of %s has %s of %s free, and nothing is written below %.0f %%", dir, units.Bytes(free), units.Bytes(total), 100*leastFree)
 	}
 	return nil
 }

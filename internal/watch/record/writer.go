@@ -209,7 +209,7 @@ func (w *Writer) Batch(b series.Batch) {
 	w.turn(b.At)
 	if more := len(b.Readings) - mostReadings; more > 0 {
 		b.Readings = b.Readings[:mostReadings]
-		b.Gaps = append(slices.Clone(b.Gaps), series.Gap{Why: fmt.Sprintf("%d of its values are not recorded: it gave more than %d", more, mostReadings)})
+		b.Gaps = append(slices.Clone(b.Gaps), series.Gap{Why: fmt.Sprintf("%d of its values are not recorded: it had more than %d", more, mostReadings)})
 	}
 	gaps := int64(0)
 	if len(b.Gaps) > 0 {

@@ -44,7 +44,7 @@ func (q *queue) put(i item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.dropped) > 0 && len(q.items) < cap(q.items)-1 {
-		q.items <- item{at: i.at, batch: about(i.at, "more came than could be taken in: left out something of "+strings.Join(slices.Sorted(maps.Keys(q.dropped)), ", "))}
+		q.items <- item{at: i.at, batch: about(i.at, "more data came than could be processed: left out some of "+strings.Join(slices.Sorted(maps.Keys(q.dropped)), ", "))}
 		q.dropped = map[string]bool{}
 	}
 	select {

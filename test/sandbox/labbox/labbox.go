@@ -102,11 +102,11 @@ func (p *Server) serve(ctx context.Context, b *sandbox.Box, e lab.Engine, s expe
 		case <-p.running.Done():
 			err = p.running.Err()
 			p.running = nil
-			return fmt.Errorf("%s did not come up: %w%s%s", p.Program.Product, err, text(log), text(start.Log))
+			return fmt.Errorf("%s did not start: %w%s%s", p.Program.Product, err, text(log), text(start.Log))
 		default:
 		}
 	}
-	return fmt.Errorf("%s did not come up: %w%s%s", p.Program.Product, err, text(log), text(start.Log))
+	return fmt.Errorf("%s did not start: %w%s%s", p.Program.Product, err, text(log), text(start.Log))
 }
 
 // Stop ends the server in an orderly way; a second call does nothing.

@@ -29,7 +29,7 @@ Exit codes:
   plumb backup hold 20261125T122347Z-083cbfe6 --from s3://backups/db1 --as audit-2026 --release`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hint.Usage("one ID is wanted", "plumb backup list shows them")
+				return hint.Usage("one ID is needed", "plumb backup list shows them")
 			}
 			return noJSON(p, "hold")
 		},
@@ -53,7 +53,7 @@ Exit codes:
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
+	c.Flags().StringVar(&owner, "as", "", "hold it as this owner, a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
 	if err := errors.Join(c.MarkFlagRequired("as"), c.Flags().MarkHidden("json")); err != nil { // hidden, but known, so that noJSON can say why it does not work
 		panic(err)
@@ -64,7 +64,7 @@ Exit codes:
 // noJSON is a usage error for --json where there is no document.
 func noJSON(p Place, what string) error {
 	if p.JSON() {
-		return hint.Usage(what+" has no JSON", "its exit code says all; plumb backup list --json shows what there is")
+		return hint.Usage(what+" has no JSON", "the exit code is its only result; plumb backup list --json shows the backups")
 	}
 	return nil
 }

@@ -89,6 +89,6 @@ func (m Memory) Emptied(ctx context.Context, at Spot) error {
 	if _, err := backup.Ours(ctx, m.Do, m.Dir, at.Store); !errors.Is(err, store.ErrNotFound) {
 		return nil // the run will find out what is wrong with it
 	}
-	return hint.With(fmt.Errorf("%s had backups of this host, and has nothing of them now", p.Lies.Directory),
+	return hint.With(fmt.Errorf("%s had backups of this host, but is empty now", p.Lies.Directory),
 		"mount the disk that belongs there; if it was emptied on purpose, remove "+known.File(m.Dir, at.At))
 }

@@ -54,7 +54,7 @@ func Prune(sh *shell.Shell, p Place, logs Logs) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prune [ID…] --from URL [--keep RULES]",
 		Short: "remove the backups that no rule keeps, and what killed runs left",
-		Long: `Prune shows what becomes of each backup and why, asks, and removes those that no
+		Long: `Prune shows what happens to each backup and why, asks, and removes those that no
 rule keeps, or those with the given IDs. RULES say what stays, separated by commas:
   last=3      the newest three
   24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; also 12m and 2y
@@ -98,11 +98,11 @@ Exit codes:
 	}
 	o.Flags(c)
 	fl := c.Flags()
-	fl.StringVar(&o.keep, "keep", "", "what stays, as `RULES`: last=3,7d,4w,12m,verified=1")
-	fl.StringVar(&o.back, "undo", "", "bring back the pruned backup with this `ID`, whose objects are still there")
+	fl.StringVar(&o.keep, "keep", "", "keep what these `RULES` name, such as last=3,7d,4w,12m,verified=1")
+	fl.StringVar(&o.back, "undo", "", "bring back the pruned backup with this `ID`, if its objects are still there")
 	fl.StringVar(&o.Server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
-	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "how long pruned backups, and killed runs, can come back: a `TIME`, at least 24h")
-	fl.IntVar(&o.AllRight, "all-right", 0, "exactly `N` backups of each server may go, even if that is more than a quarter")
+	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "`TIME` in which pruned backups and killed runs can still come back, at least 24h")
+	fl.IntVar(&o.AllRight, "all-right", 0, "allow exactly `N` backups of each server to be removed, even if that is more than a quarter")
 	fl.BoolVar(&o.ShortLock, "short-lock", false, "accept that the store locks objects for less time than the rules keep them")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
 	shell.YesFlag(c, &o.yes)
@@ -118,7 +118,7 @@ func (o *pruning) check(args []string) error {
 		}
 	}
 	if given != 1 {
-		return hint.Usage("say in one way what to remove", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
+		return hint.Usage("say what to remove in exactly one way", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
 	}
 	if o.back != "" {
 		if err := noJSON(o.Place, "--undo"); err != nil {

@@ -177,7 +177,7 @@ func serverOn(m *machine.Machine, s *stack.Stack, dir string) (stack.Ref, error)
 			}
 		}
 	}
-	return stack.Ref{}, hint.With(fmt.Errorf("no server is seen that keeps its data in %s", dir), "plumb stack shows what is seen")
+	return stack.Ref{}, hint.With(fmt.Errorf("no server was found that keeps its data in %s", dir), "plumb stack shows what is seen")
 }
 
 func readPath(r io.Reader) (string, error) {

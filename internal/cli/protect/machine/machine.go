@@ -257,13 +257,13 @@ func (m *Machine) Server(s *stack.Stack, name string) (stack.Ref, error) {
 	case len(all) == 1:
 		return all[0], nil
 	case m.isCopy(s, ref):
-		return stack.Ref{}, hint.Usage(name+" is a copy that Plumb made of a point, and no points are taken of copies", "plumb clone list shows its point; plumb clone makes another copy of that")
+		return stack.Ref{}, hint.Usage(name+" is a copy that Plumb made from a point, and points cannot be taken of copies", "plumb clone list shows its point; plumb clone makes another copy of that")
 	case len(names) == 0:
 		help := "plumb stack shows what is seen"
 		if os.Geteuid() != 0 {
 			help = "run as root; " + help
 		}
-		return stack.Ref{}, hint.With(errors.New("no server of which points can be taken is seen on this host"), help)
+		return stack.Ref{}, hint.With(errors.New("no server whose data can be snapshotted was found on this host"), help)
 	case len(all) == 0:
 		return stack.Ref{}, hint.Usage(fmt.Sprintf("there is no server %q on this host", name), "there is "+strings.Join(names, ", "))
 	}

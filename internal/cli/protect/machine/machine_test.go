@@ -22,7 +22,7 @@ func TestCopiesAreNoServers(t *testing.T) {
 	s.Add("test", stack.Observation{Things: []*stack.Thing{stack.NewThing(dev.Kind, dev.Name)}, Roles: []stack.Role{{DB: dev, Path: "/var/lib/plumb-copies/dev/root/db"}}})
 	named := func() {
 		t.Helper()
-		if _, err := m.Server(s, dev.String()); err == nil || !strings.Contains(err.Error(), "is a copy that Plumb made of a point") {
+		if _, err := m.Server(s, dev.String()); err == nil || !strings.Contains(err.Error(), "is a copy that Plumb made from a point") {
 			t.Errorf("beside %v: %v", m.Servers(s), err)
 		}
 	}

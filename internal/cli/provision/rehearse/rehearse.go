@@ -41,14 +41,14 @@ func try(ctx context.Context, opener machine.Opener, m *machine.Machine, w provi
 		err = to.Possible(ctx, m.Doer)
 	}
 	if err != nil {
-		return fmt.Errorf("see whether %s takes the server, to which nothing was done: %w", w.To, err)
+		return fmt.Errorf("check whether %s can be used for the server (nothing was done to it): %w", w.To, err)
 	}
 	plan, err := m.Keeper.Plan(ctx, m.Doer, w.Stack, w.Home.Server)
 	if err == nil {
 		err = plan.Possible()
 	}
 	if err != nil {
-		return hint.With(fmt.Errorf("no copy can be made on which %s could be tried first, and nothing was done: %w", w.To, err), "--unrehearsed swaps without")
+		return hint.With(fmt.Errorf("no copy can be made to try %s on first, so nothing was done: %w", w.To, err), "--unrehearsed swaps without")
 	}
 	p, err := m.Keeper.Take(ctx, plan, protect.TakeOptions{})
 	if err != nil {
@@ -57,7 +57,7 @@ func try(ctx context.Context, opener machine.Opener, m *machine.Machine, w provi
 	res, err := rehearsal.Rehearsal{Copies: m.Copies, Doing: m.Clones.Doing}.Run(ctx, p, to)
 	opener.Done()
 	if err != nil {
-		return fmt.Errorf("the server was not touched, and goes on as it is: %w", err)
+		return fmt.Errorf("the server was not touched, and runs on as before: %w", err)
 	}
 	return opener.Print(view.Rehearsed(w.To, p, res, shell.Screen(opener.Out)))
 }

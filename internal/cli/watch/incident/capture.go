@@ -52,11 +52,11 @@ directory below --dir with
 
   moment.txt, moment.json  what watch showed
   before.jsonl.gz          five minutes before: plumb watch replay --from-file
-  threads.txt              what the server's threads did, with kernel stacks
+  threads.txt              what the server's threads were doing, with kernel stacks
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and --max-captures limits the captures in all. If less than 5 % of the
+earliest, and --max-captures limits their total number. If less than 5 % of the
 filesystem is free, nothing is captured, and Plumb says so. Nothing else is written,
 and no capture is ever removed, except an unfinished one of a run that was killed.
 Passwords are removed from the tape; statements have no literals. Look through a
@@ -81,7 +81,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureF
 		return err
 	}
 	if f.most < 1 {
-		return hint.Usage(fmt.Sprintf("--max-captures %d captures nothing", f.most), "1 or more")
+		return hint.Usage(fmt.Sprintf("--max-captures %d would capture nothing", f.most), "1 or more")
 	}
 	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {

@@ -14,5 +14,5 @@ func verdicts() []string { return verdict.IDs(knowledge.FS) }
 
 // notOne is the error for a name that is not that of a verdict.
 func notOne(id string) error {
-	return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "want one of "+strings.Join(verdicts(), ", ")))
+	return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "use one of "+strings.Join(verdicts(), ", ")))
 }

@@ -64,7 +64,7 @@ func TestBeyondThisMachine(t *testing.T) {
 		"everywhere":             {Listening{Address: ":0"}, false},
 		"everywhere by number":   {Listening{Address: "0.0.0.0:0"}, false},
 		"everywhere of IPv6":     {Listening{Address: "[::]:0"}, false},
-		"TLS alone":              {Listening{Address: ":0", Cert: cert, Key: key}, false},
+		"only TLS":               {Listening{Address: ":0", Cert: cert, Key: key}, false},
 		"a token alone":          {Listening{Address: ":0", Token: token}, false},
 		"no port":                {Listening{Address: "127.0.0.1"}, false},
 		"authorities alone":      {Listening{Address: "127.0.0.1:0", ClientCA: cert}, false},

@@ -85,10 +85,10 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	flag := cmp.Or(t.Flag, "--remote-write")
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, hint.Usage(flag+" is no URL of http or https", "such as "+t.either("https://metrics.example:8428/api/v1/write", "http://127.0.0.1:9931/metrics"))
+		return nil, hint.Usage(flag+" is not an http or https URL", "such as "+t.either("https://metrics.example:8428/api/v1/write", "http://127.0.0.1:9931/metrics"))
 	}
 	if u.User != nil {
-		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there",
+		return nil, hint.Usage(flag+" contains a login, which every user of this machine can read on the command line",
 			t.either("--remote-login FILE, with user:password in its first line", "--token FILE, with a token in its first line"))
 	}
 	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, second: t.Second, more: make(chan struct{}, 1), pause: await.Pause}
@@ -97,7 +97,7 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	}
 	here, _ := loopback(u.Hostname())
 	if p.authorization != "" && u.Scheme == "http" && !here {
-		return nil, hint.Usage(flag+" would send a secret over http, where others can read it", "give an URL of https")
+		return nil, hint.Usage(flag+" would send a secret over http, which others can read", "use an https URL")
 	}
 	config, err := t.tls()
 	if err != nil {
@@ -127,7 +127,7 @@ func dialHere(ctx context.Context, network, address string) (net.Conn, error) {
 
 func onlyHere(to net.Addr) error {
 	if at, ok := to.(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
-		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", to)
+		return fmt.Errorf("%s is not on this machine, and a secret would be sent there over http", to)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (p *Push) Run(ctx context.Context) {
 		}
 		if p.second && a.older() {
 			p.second = false
-			p.changed(fmt.Errorf("%s takes no remote write 2.0: it is sent 1.0", p.shown))
+			p.changed(fmt.Errorf("%s does not accept remote write 2.0; sending 1.0", p.shown))
 			continue
 		}
 		changed(a.err)

@@ -270,7 +270,7 @@ func TestOlderReceiverIsSentVersion1(t *testing.T) {
 		if c := p.Counts(); r.got() != "ab" || c.Sent != 20 || c.Refused+c.Retries+c.Dropped != 0 {
 			t.Errorf("%d: it got %q; %+v", answers, r.got(), c)
 		}
-		if s := said(); len(s) != 1 || !strings.Contains(s[0], "it is sent 1.0") || len(r.heads) != 3 {
+		if s := said(); len(s) != 1 || !strings.Contains(s[0], "sending 1.0") || len(r.heads) != 3 {
 			t.Errorf("%d: it said %q, and was asked %d times", answers, s, len(r.heads))
 		}
 	}

@@ -35,7 +35,7 @@ func secretOf(flag, name string) (string, error) {
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	if line = strings.TrimSpace(line); line == "" || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", fmt.Errorf("read %s of %s: its first line is empty, or no plain text", name, flag)
+		return "", fmt.Errorf("read %s of %s: its first line is empty, or not plain text", name, flag)
 	}
 	return line, nil
 }

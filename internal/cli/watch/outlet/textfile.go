@@ -24,7 +24,7 @@ func (t Textfile) Validate() error {
 		return hint.Usage(fmt.Sprintf("--textfile %s: %s is not a directory", t.Path, filepath.Dir(t.Path)), "give the directory of node_exporter's --collector.textfile.directory")
 	}
 	if st, err := os.Lstat(t.Path); err == nil && !st.Mode().IsRegular() {
-		return hint.Usage(fmt.Sprintf("--textfile %s is there, and no file", t.Path), "give another name")
+		return hint.Usage(fmt.Sprintf("--textfile %s exists, and is not a file", t.Path), "give another name")
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func wanted(s driven.Set, l driven.Login) (k keeping, err error) {
 	case strings.Contains(s.Endpoint, "@"): // it is shown
 		return k, hint.Usage("the endpoint has a login in it", "the login is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, or where the tools of AWS keep it; an endpoint is https://host:port")
 	case l.Token != "":
-		return k, hint.Usage("the login of the bucket is one that ends within hours", "the agents need one that lasts, or the role of their machines: unset $AWS_SESSION_TOKEN")
+		return k, hint.Usage("the login of the bucket expires within hours", "the agents need one that lasts, or the role of their machines: unset $AWS_SESSION_TOKEN")
 	}
 	k = keeping{Type: "s3", S3: &bucket{Region: cmp.Or(s.Region, region), Endpoint: s.Endpoint, Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}}
 	if l.Key != "" {
@@ -164,7 +164,7 @@ func (t Tool) tell(ctx context.Context, d host.Streamer, c configuration) error 
 			return err
 		}
 	}
-	return hint.With(errors.New("PBM was told, and its agents have not looked at the store yet"), "pbm logs tells why; the same command goes on")
+	return hint.With(errors.New("PBM is configured, but its agents have not checked the store yet"), "pbm logs shows why; the same command continues")
 }
 
 var between = 2 * time.Second // but for tests

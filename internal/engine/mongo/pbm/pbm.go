@@ -46,7 +46,7 @@ func (Tool) Have(ctx context.Context, d host.Streamer) (string, error) {
 // Run implements driven.Tool. The backup is a logical one, which every server can give.
 func (Tool) Run(ctx context.Context, d host.Streamer, _ driven.Set, t driven.Type) error {
 	if t != driven.Full {
-		return hint.With(fmt.Errorf("a logical backup is whole, and %s was asked for", t), "pbm backup --type incremental makes those, on Percona Server")
+		return hint.With(fmt.Errorf("a logical backup is always a full one, but %s was requested", t), "pbm backup --type incremental makes those, on Percona Server")
 	}
 	_, err := call(ctx, d, 30*time.Minute, "", "backup", "--type=logical", "--wait", "--out=json")
 	return err

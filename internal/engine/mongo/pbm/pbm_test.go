@@ -117,7 +117,7 @@ func TestCommandLine(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cannot connect to mongodb://backup:***@db1") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v", err)
 	}
-	if err := (Tool{}).Run(t.Context(), d, driven.Set{}, driven.Incr); err == nil || !strings.Contains(err.Error(), "a logical backup is whole") {
+	if err := (Tool{}).Run(t.Context(), d, driven.Set{}, driven.Incr); err == nil || !strings.Contains(err.Error(), "a logical backup is always a full one") {
 		t.Errorf("%v", err)
 	}
 	if got, want := calls(t, dir), []string{"version --short", "status --out=json", "backup --type=logical --wait --out=json"}; !slices.Equal(got, want) {
@@ -155,7 +155,7 @@ func TestTell(t *testing.T) {
 		"elsewhere":                   {told, driven.Set{URL: "s3://other/pbm"}, key, false, []string{version, read}, false, "PBM keeps the backups elsewhere: s3 https://s3.example.org us-east-1 backups pbm/rs0"},
 		"in a kind of its own":        {`{"storage":{"type":"azure","azure":{}}}`, bucket, key, false, []string{version, read}, false, "elsewhere: azure"},
 		"the log of nothing":          {"", driven.Set{}, key, true, []string{version, read}, false, "PBM was never told"},
-		"a login of hours":            {"", bucket, driven.Login{Key: "a", Secret: "b", Token: "c"}, false, []string{version, read}, false, "ends within hours"},
+		"a login of hours":            {"", bucket, driven.Login{Key: "a", Secret: "b", Token: "c"}, false, []string{version, read}, false, "expires within hours"},
 		"a login in the endpoint":     {"", driven.Set{URL: "s3://b", Endpoint: "https://a:s3cret@b"}, key, false, []string{version, read}, false, "has a login in it"},
 		"no place":                    {"", driven.Set{URL: "https://b/x"}, key, false, []string{version, read}, false, "is not a place"},
 		"nonsense":                    {"[]", bucket, key, false, []string{version, read}, false, "not understood"},

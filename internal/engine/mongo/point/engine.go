@@ -107,7 +107,7 @@ func (Engine) Modes(_ context.Context, _ host.Reader, _ host.Target, _ *stack.St
 func (Engine) Position(ctx context.Context, h host.Reader, t host.Target) (protect.Position, error) {
 	rows, err := h.Query(ctx, t, `{"hello": 1}`)
 	if err != nil {
-		return protect.Position{}, fmt.Errorf("read where the server stands: %w", err)
+		return protect.Position{}, fmt.Errorf("read the server's position: %w", err)
 	}
 	at, err := mongo.LastWrite(rows)
 	return protect.Position{Time: at}, err

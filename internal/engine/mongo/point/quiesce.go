@@ -35,7 +35,7 @@ func (Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit ti
 	q := quiet{h}
 	locked, err := q.locked(ctx)
 	if err == nil && locked {
-		err = hint.With(errors.New("it is locked already, by somebody else's fsyncLock"), "wait until that backup has ended, or db.fsyncUnlock() if it is dead")
+		err = hint.With(errors.New("it is already locked, by somebody else's fsyncLock"), "wait until that backup has ended, or db.fsyncUnlock() if it is dead")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("hold the server for a point: %w: %w", protect.ErrUntouched, err)

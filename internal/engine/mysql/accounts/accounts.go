@@ -61,7 +61,7 @@ func (l look) open() (all []account, err error) {
 	for _, row := range rows.Values {
 		a := account{host.Text(row, 0), host.Text(row, 1), host.Text(row, 2)}
 		if !plain.MatchString(a.user) || !plain.MatchString(a.host) {
-			return nil, &change.Refusal{Why: fmt.Sprintf("the account %q@%q has a name that is not written plainly", a.user, a.host), What: "look at it yourself"}
+			return nil, &change.Refusal{Why: fmt.Sprintf("the account %q@%q has a name with unusual characters", a.user, a.host), What: "look at it yourself"}
 		}
 		all = append(all, a)
 	}
@@ -75,11 +75,11 @@ func (l look) ownLogin(open []account) error {
 		return err
 	}
 	if len(rows) != 1 {
-		return fmt.Errorf("see as whom Plumb comes in: the server gives %d answers, and one is expected", len(rows))
+		return fmt.Errorf("read as which user Plumb is logged in: the server gives %d answers, but one is expected", len(rows))
 	}
 	for _, a := range open {
 		if a.user+"@"+a.host == rows[0] && (a.user != "root" || a.host != "localhost" || l.t.Network != "unix") {
-			return &change.Refusal{Why: fmt.Sprintf("the account %s has no password, and Plumb comes in with it: closed, nobody could take that back", a.name()),
+			return &change.Refusal{Why: fmt.Sprintf("the account %s has no password, and Plumb logs in with it: if it were closed, Plumb could not undo that", a.name()),
 				What: "let Plumb come in over the socket as root: run it as root, without --dsn"}
 		}
 	}

@@ -114,7 +114,7 @@ func (e *Engine) Accounts(ctx context.Context, h host.Reader, s *stack.Stack, ho
 func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home) (acts []change.Act, err error) {
 	rows, err := h.Query(ctx, home.Target, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('bind_address', 'mysqlx_bind_address', 'skip_networking')")
 	if err != nil {
-		return nil, fmt.Errorf("see to whom %s listens: %w", home.Server, err)
+		return nil, fmt.Errorf("read on which addresses %s listens: %w", home.Server, err)
 	}
 	is := map[string]string{}
 	for _, row := range rows.Values {
@@ -189,7 +189,7 @@ func (e *Engine) Elsewhere(ctx context.Context, h host.Reader, s *stack.Stack, h
 			f := t.Facts[name]
 			said := f.Origin != nil && !slices.Contains([]string{stack.FromDefault, stack.FromComputed}, f.Origin.From) && !slices.Contains(derived, name)
 			if text, ok := f.Value.Text(); name != dataDir && said && ok && paths.Within(text, home.Data) {
-				return nil, &change.Refusal{Why: fmt.Sprintf("%s is set to %s, in the data directory, and would stay so", name, text), What: "set it relative to the data directory, or leave it out"}
+				return nil, &change.Refusal{Why: fmt.Sprintf("%s is set to %s, inside the data directory, and would not move with it", name, text), What: "set it relative to the data directory, or leave it out"}
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func indexes(ctx context.Context, h host.Reader, home provision.Home) error {
 		}
 		for line := range strings.Lines(string(text)) {
 			if path.IsAbs(strings.TrimSpace(line)) {
-				return &change.Refusal{Why: fmt.Sprintf("%s names the files of the log by their whole path, which would be another", file),
+				return &change.Refusal{Why: fmt.Sprintf("%s names the log files by their full path, which would change", file),
 					What: "set " + strings.TrimSuffix(host.Text(row, 0), "_index") + " to a name without a directory, and let the server begin a new index; or leave server.at out"}
 			}
 		}

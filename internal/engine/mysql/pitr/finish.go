@@ -58,7 +58,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *m
 	}
 	w.Next = []string{"start a server of MariaDB " + in.base.version + " on " + a.Dir + ": it has the accounts and events of the one that was backed up, and none of its replication"}
 	if in.way.Stop.GTID != "" {
-		w.Next = append(w.Next, "it stands at GTID "+in.way.Stop.GTID+"; for a replica that continues from there: SET GLOBAL gtid_slave_pos = '"+in.way.Stop.GTID+"'")
+		w.Next = append(w.Next, "it is at GTID "+in.way.Stop.GTID+"; for a replica that continues from there: SET GLOBAL gtid_slave_pos = '"+in.way.Stop.GTID+"'")
 	}
 	return nil
 }
@@ -102,14 +102,14 @@ func (r *replaying) program() error {
 			return nil
 		}
 	}
-	return hint.With(fmt.Errorf("no server here is of the release of MariaDB %s", r.in.base.version), "install the package mariadb-server of that release: the log is replayed by it")
+	return hint.With(fmt.Errorf("there is no server of the release of MariaDB %s here", r.in.base.version), "install the package mariadb-server of that release: the log is replayed by it")
 }
 
 // tools sees that the programs are here that unpack and prepare a base.
 func (r *replaying) tools() error {
 	for _, name := range []string{"mbstream", "mariadb-backup"} {
 		if _, err := r.d.Run(r.ctx, name, "--version"); errors.Is(err, host.ErrNoCommand) {
-			return hint.With(fmt.Errorf("%s is not installed, without which no base of MariaDB is brought back", name), "install the package mariadb-backup")
+			return hint.With(fmt.Errorf("%s is not installed, and a base backup of MariaDB cannot be restored without it", name), "install the package mariadb-backup")
 		}
 	}
 	return nil

@@ -430,7 +430,7 @@ func TestNotReady(t *testing.T) {
 	base := baseAt("binlog.000002", 1234, time.Now())
 	base.Facts[factVersion] = "99.1.2-MariaDB"
 	under := t.TempDir()
-	for dir, want := range map[string]string{under: under + " is there", filepath.Join(under, "new"): "no server here is of the release of MariaDB 99.1.2", "new": "is not the path of a directory"} {
+	for dir, want := range map[string]string{under: under + " is there", filepath.Join(under, "new"): "there is no server of the release of MariaDB 99.1.2 here", "new": "is not the path of a directory"} {
 		_, err := r.Run(t.Context(), base, moment.Place{Dir: dir, UID: os.Getuid(), GID: os.Getgid()}, moment.Asked{})
 		if err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%s: %v", dir, err)

@@ -116,7 +116,7 @@ func (l *log) turns() (breaks string) {
 		breaks += got.Break
 		if !got.More {
 			if !got.Whole {
-				l.t.Error("it is not whole")
+				l.t.Error("it is incomplete")
 			}
 			return breaks
 		}

@@ -85,7 +85,7 @@ func serverOf(b base) protect.Server {
 // plan reads the archive from where a base ends up to the moment.
 func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w moment.Way, err error) {
 	if a.To.LSN != "" {
-		return w, hint.Usage(a.To.Text+" is a place in the WAL of PostgreSQL", "give a date with its zone, a GTID, or FILE:POSITION")
+		return w, hint.Usage(a.To.Text+" is a position in the WAL of PostgreSQL", "give a date with its zone, a GTID, or FILE:POSITION")
 	}
 	all, err := logsOf(ctx, s, b, a.Log)
 	if err != nil {
@@ -120,7 +120,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 		if n := len(way.Before); n > 0 {
 			last = "a commit of " + units.Moment(way.Before[n-1].Time)
 		}
-		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest takes all that is there")
+		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest replays everything in the archive")
 	}
 	if way.Count == 0 && !a.To.Time.IsZero() && a.To.Time.Before(b.ended) { // nothing that was committed between says that it is later than the base
 		return w, moment.BeforeBase(fmt.Errorf("%s is before the base is whole", a.To.Text), log.server)
@@ -175,7 +175,7 @@ func logsOf(ctx context.Context, s archive.Shelf, b base, server string) ([]*she
 		return nil, moment.Unreached(errors.New(strings.TrimSpace("the archive has no binary log " + server)))
 	}
 	if slices.ContainsFunc(logs, func(l *shelfLog) bool { return l.server != logs[0].server }) {
-		return nil, hint.Usage("the archive has the binary logs of several servers, and none was named", "--log NAME; plumb archive list shows them")
+		return nil, hint.Usage("the archive has the binary logs of several servers: name one", "--log NAME; plumb archive list shows them")
 	}
 	// Ids are times: of those that had begun when the base ended the newest, and then the later ones.
 	begun, _ := slices.BinarySearchFunc(logs, manifest.NewID(b.ended, "zzzz"), func(l *shelfLog, id string) int { return cmp.Compare(l.series, id) })

@@ -191,7 +191,7 @@ func TestHostileCopies(t *testing.T) {
 			"a table is a link":   {func(c protect.Copy) { s.as("ln", "-s", precious, c.In(data)+"/shop/x.MYD") }, "(table shop.x)"},
 			"a link climbs out":   {func(c protect.Copy) { s.as("ln", "-s", strings.Repeat("../", 30)+"etc", c.In(data)+"/etc") }, "not in the copy"},
 			"the data is a link":  {func(c protect.Copy) { s.as("mv", c.In(data), c.In(data)+"2"); s.as("ln", "-s", data, c.In(data)) }, "leads to " + data},
-			"there is no data":    {func(c protect.Copy) { s.as("mv", c.In(data)+"/mysql", c.In(data)+"/other") }, "holds no data of a server"},
+			"there is no data":    {func(c protect.Copy) { s.as("mv", c.In(data)+"/mysql", c.In(data)+"/other") }, "contains no data of a server"},
 			"a name with a break": {func(c protect.Copy) { s.as("touch", c.In(data)+"/a\nauto.cnf", c.In(data)+"/-rf.pid") }, ""},
 			"a link to a link": {func(c protect.Copy) {
 				s.as("ln", "-s", data+"/two", c.In(data)+"/one")

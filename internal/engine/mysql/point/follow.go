@@ -27,7 +27,7 @@ func (e *Engine) Follow(ctx context.Context, a load.Admin, c protect.Copy) error
 
 func (e *Engine) follow(ctx context.Context, a load.Admin, c protect.Copy) error {
 	if c.Source == nil || c.Source.Network != "tcp" {
-		return hint.With(errors.New("a replica connects to its source over TCP"), "let the source listen on a port, on the loopback at least")
+		return hint.With(errors.New("a replica connects to its source over TCP"), "let the source listen on a port, at least on the loopback interface")
 	}
 	host, port, err := hostPort(c.Source.Address)
 	if err != nil {

@@ -60,7 +60,7 @@ func showView() right {
 }
 
 func process() right {
-	return right{taking, "PROCESS ON *.*", "who stands in the way of the lock; without it only the lock's own time limit holds"}
+	return right{taking, "PROCESS ON *.*", "which session blocks the lock; without it only the lock's own time limit applies"}
 }
 
 func position(name string) right {
@@ -69,7 +69,7 @@ func position(name string) right {
 
 // stands is for who must tell where the server stands afterwards.
 func stands(name string) right {
-	return right{"rollback", name + " ON *.*", "where the server stands; without it nothing is rolled back"}
+	return right{"rollback", name + " ON *.*", "the server's position; without it nothing is rolled back"}
 }
 
 // ofTable is for the databases whose tables are brought back.

@@ -18,7 +18,7 @@ import (
 func (*Engine) Reached(ctx context.Context, a load.Admin, c protect.Copy, recovered protect.Position) (protect.Check, error) {
 	at, err := least(ctx, a.Query, c.Server, c.Position, recovered)
 	if err != nil {
-		err = fmt.Errorf("compare where the copy of %s stands: %w", c.Server.Ref, err)
+		err = fmt.Errorf("compare the position of the copy of %s: %w", c.Server.Ref, err)
 	}
 	return at, err
 }

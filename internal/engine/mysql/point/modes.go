@@ -168,7 +168,7 @@ func (j *judged) locked() protect.Mode {
 		m.Doubts = append(m.Doubts, "the binary log is not in the point: a copy begins one of its own, and its position cannot be compared")
 	}
 	if j.unplaced {
-		m.Not = "nothing would prove that the lock held: this user may not ask where the server stands (GRANT " + j.seesPlace() + " ON *.*)"
+		m.Not = "nothing would prove that the lock held: this user may not query the server's position (GRANT " + j.seesPlace() + " ON *.*)"
 	}
 	if j.set.Apart != "" {
 		// Only commits wait: pages go on being written, some before and some after.

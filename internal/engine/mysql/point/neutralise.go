@@ -40,7 +40,7 @@ func (n *neutral) setting(name string) string { return n.c.Server.Settings[name]
 // possible refuses what Plumb cannot start.
 func (n *neutral) possible() error {
 	if keys := n.setting(keysSetting); keys != "" {
-		return hint.With(fmt.Errorf("the server takes keys for encrypted tables from %s, and a copy would use the same place as the server itself", keys),
+		return hint.With(fmt.Errorf("the server gets keys for encrypted tables from %s, and a copy would use the same place as the server itself", keys),
 			"start this copy by hand, with the keys in a place of its own")
 	}
 	if len(n.c.Server.Program) == 0 || !path.IsAbs(n.c.Root) || !path.IsAbs(n.c.Run) {
@@ -78,7 +78,7 @@ func (n *neutral) whole() error {
 	}
 	data := n.c.Server.Dir("data")
 	if st, err := n.d.Stat(n.ctx, n.c.In(path.Join(data, "mysql"))); data == "" || err != nil || !st.Mode.IsDir() {
-		return hint.With(fmt.Errorf("%s holds no data of a server", n.c.In(data)), "is the copy mounted?")
+		return hint.With(fmt.Errorf("%s contains no data of a server", n.c.In(data)), "is the copy mounted?")
 	}
 	n.logs = n.logs && on(n.setting("log_bin")) && n.setting("log_bin_basename") != ""
 	return nil
@@ -102,7 +102,7 @@ func (n *neutral) links() error {
 				"ALTER TABLE … DATA DIRECTORY back into the data directory, and take another point")
 		}
 		if n.c.Purpose == protect.ForReplay {
-			return hint.With(fmt.Errorf("%s is a link, which would have to lead into the copy now and out of it later", e.path), "roll back to the point itself, or replay by hand into a plumb clone")
+			return hint.With(fmt.Errorf("%s is a link, which would have to point into the copy now and elsewhere later", e.path), "roll back to the point itself, or replay by hand into a plumb clone")
 		}
 		if err := n.link(e); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (n *neutral) link(e entry) error {
 		if n.spare(e.path) {
 			return n.o.remove(n.ctx, []string{e.path})
 		}
-		return hint.With(fmt.Errorf("the link %s leads to %s, which is not in the copy (table %s)", e.path, to, table(e.path)), "put it where the server's data is, or on a volume that is snapshotted with it")
+		return hint.With(fmt.Errorf("the link %s leads to %s, which is not in the copy (table %s)", e.path, to, table(e.path)), "move it to the server's data, or to a volume that is snapshotted with it")
 	}
 	if _, err := n.o.run(n.ctx, "ln", "-s", "-f", "-n", "-T", "--", there, e.path); err != nil {
 		return err

@@ -114,7 +114,7 @@ func (q *quiet) begin(ctx context.Context, statements []string, limits bool) err
 func isServer(ctx context.Context, h host.Held, ask string) error {
 	rows, err := h.Query(ctx, ask)
 	if err == nil && len(rows.Values) != 1 {
-		err = hint.With(errors.New("the session leads to another server than the one whose files are snapshotted, or to one that was restarted with other settings"),
+		err = hint.With(errors.New("the session is connected to another server than the one whose files are snapshotted, or to one that was restarted with other settings"),
 			"log in over the server's own socket, not through a proxy")
 	}
 	return err
@@ -127,7 +127,7 @@ func (q *quiet) gaveUp(ctx, within context.Context, limit time.Duration, err err
 	case errors.Is(err, host.ErrDenied):
 		return hint.With(err, rightsFor)
 	case ctx.Err() == nil && (known || within.Err() != nil):
-		return hint.With(fmt.Errorf("given up after %s, nothing is held: %w", units.Span(limit), err), "wait for it to end, or end it yourself: Plumb ends nobody's work")
+		return hint.With(fmt.Errorf("given up after %s; nothing is locked: %w", units.Span(limit), err), "wait for it to end, or end it yourself: Plumb ends nobody's work")
 	}
 	return err
 }

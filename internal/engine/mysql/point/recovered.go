@@ -18,7 +18,7 @@ func (*Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (pro
 		err = before(ctx, a, c.Server.Settings["server_id"], &p)
 	}
 	if err != nil {
-		return protect.Position{}, fmt.Errorf("read where the copy of %s stands: %w", c.Server.Ref, err)
+		return protect.Position{}, fmt.Errorf("read the position of the copy of %s: %w", c.Server.Ref, err)
 	}
 	return p, nil
 }

@@ -56,7 +56,7 @@ func (p *playing) same() error {
 	first := 4 + 19
 	copied := p.c.In(path.Join(path.Dir(p.c.Server.Settings["log_bin_basename"]), p.w.From.File))
 	if _, err := p.o.run(p.ctx, "cmp", "-s", "-i", strconv.Itoa(first), "-n", strconv.FormatInt(p.w.From.Offset-int64(first), 10), "--", copied, p.w.Files[0]); err != nil {
-		return hint.With(fmt.Errorf("%s of the point is not the beginning of the server's: %w", p.w.From.File, err), "was RESET MASTER run since? take a later point")
+		return hint.With(fmt.Errorf("%s of the point is not the beginning of the server's: %w", p.w.From.File, err), "was RESET MASTER run since? use a later point")
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (p *playing) play() error {
 	typed := append(slices.Clone(p.client), "--no-defaults", "--batch", "--binary-mode", "--max-allowed-packet=1G", "--default-character-set="+p.characters(), "--user=root", "--socket="+socket(p.c))
 	flow, err := p.o.d.Pipe(p.ctx, host.Pipe{Argv: typed, In: in})
 	if err == nil && flow.Unread {
-		err = errors.New("the client did not take all of it")
+		err = errors.New("the client did not accept all of it")
 	}
 	_ = read.CloseWithError(errEnough)
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *playing) reached() error {
 		return err
 	}
 	if isMariaDB(p.c.Server) && at.GTID != p.w.Stop.GTID {
-		return fmt.Errorf("the copy stands at GTID %s, and the log there at %s", brief(at.GTID), brief(p.w.Stop.GTID))
+		return fmt.Errorf("the copy is at GTID %s, but the log at that place is at %s", brief(at.GTID), brief(p.w.Stop.GTID))
 	}
 	if !isMariaDB(p.c.Server) && p.w.Count > 0 && strings.Contains(p.w.Stop.GTID, ":") {
 		all, err := executed(p.ctx, p.a.Query, p.w.Stop.GTID)

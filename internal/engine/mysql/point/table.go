@@ -63,11 +63,11 @@ func (*Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as table
 	}
 	switch row := rows.Values[0]; {
 	case on(host.Text(row, 0)):
-		return hint.With(errors.New("the server is read-only"), "bring the table back on the server that its tables are written on")
+		return hint.With(errors.New("the server is read-only"), "restore the table on the server on which its tables are written")
 	case host.Text(row, 1) == "0":
-		return hint.With(fmt.Errorf("the server has no database %s", as[0]), "make it first: CREATE DATABASE")
+		return hint.With(fmt.Errorf("the server has no database %s", as[0]), "create it first: CREATE DATABASE")
 	case host.Cell(row, 2) != nil:
-		return hint.With(fmt.Errorf("the server has a %s %s", strings.ToLower(host.Text(row, 2)), as), "--as NAME brings it back under another name, beside it")
+		return hint.With(fmt.Errorf("the server has a %s %s", strings.ToLower(host.Text(row, 2)), as), "--as NAME restores it under another name")
 	}
 	return nil
 }
@@ -146,9 +146,9 @@ func (t *carrying) exists() error {
 	kind, engine := host.Text(rows.Values[0], 0), host.Text(rows.Values[0], 1)
 	switch {
 	case kind != "BASE TABLE":
-		return hint.With(fmt.Errorf("%s is a %s, and plain tables are all that Plumb brings back", t.of, strings.ToLower(kind)), "plumb clone starts a copy of the point, to take it from")
+		return hint.With(fmt.Errorf("%s is a %s, but Plumb restores only plain tables", t.of, strings.ToLower(kind)), "plumb clone starts a copy of the point, from which you can copy it")
 	case !slices.Contains([]string{"InnoDB", "MyISAM", "Aria", "ROCKSDB"}, engine):
-		return hint.With(fmt.Errorf("%s is in %s, and tables in InnoDB, MyISAM, Aria and RocksDB are all that Plumb brings back", t.of, engine), "plumb clone starts a copy of the point, to take it from")
+		return hint.With(fmt.Errorf("%s is in %s, but Plumb restores only tables in InnoDB, MyISAM, Aria and RocksDB", t.of, engine), "plumb clone starts a copy of the point, from which you can copy it")
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (t *carrying) readColumns() error {
 	for _, r := range rows.Values {
 		c := column{name: host.Text(r, 0), kind: strings.ToLower(host.Text(r, 1)), full: host.Text(r, 2), charset: host.Text(r, 3), made: host.Text(r, 4) != ""}
 		if c.literal() == "" && !c.made {
-			return hint.With(fmt.Errorf("its column %s is a %s, of which Plumb does not know how it is written", c.name, c.full), "plumb clone starts a copy of the point, to take it from")
+			return hint.With(fmt.Errorf("Plumb does not know how to write its column %s, a %s", c.name, c.full), "plumb clone starts a copy of the point, from which you can copy it")
 		}
 		t.columns = append(t.columns, c)
 	}

@@ -24,7 +24,7 @@ var _ replay.Engine = (*Engine)(nil)
 func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from replay.Start, to replay.Target) (replay.Way, error) {
 	w, err := Seek(ctx, d, sv, from, to)
 	if err == nil && len(w.Cut) > 0 {
-		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing after it can be replayed from the server's own log; from an archive it can (plumb restore --dir)")
+		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing after it can be replayed from the server's own log, but it can from an archive (plumb restore --dir)")
 	}
 	return w, err
 }
@@ -75,7 +75,7 @@ var errEnough = errors.New("enough was read")
 
 func (s *seeking) seek() error {
 	if s.way.From.File == "" {
-		return hint.With(errors.New("the point has no position in a binary log"), "a moment between points can be reached only with a binary log that is on, and in the point")
+		return hint.With(errors.New("the point has no position in a binary log"), "a moment between points can be reached only if the binary log is on, and in the point")
 	}
 	if err := s.files(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *seeking) files() error {
 			oldest = s.all[0]
 		}
 		return hint.With(fmt.Errorf("%s, which has the point's position, is gone: the server's oldest log file is %s", s.way.From.File, oldest),
-			"from this point nothing but the point itself can be reached; take one that stands in "+oldest+" or later (plumb protect list)")
+			"from this point only the point itself can be reached; use one whose position is in "+oldest+" or later (plumb protect list)")
 	}
 	s.all = s.all[at:]
 	for _, name := range s.all {
@@ -171,7 +171,7 @@ func (s *seeking) file() error {
 
 // other is the error of a log in which the point does not stand: it may have its file, and even its place.
 func (s *seeking) other(why error) error {
-	return hint.With(fmt.Errorf("the point is not of the log that the server has: %w", why), "was RESET MASTER run since, or the server restored? take a point of the log that it has now (plumb protect list); "+
+	return hint.With(fmt.Errorf("the point does not belong to the log that the server has now: %w", why), "was RESET MASTER run since, or the server restored? use a point of the log that it has now (plumb protect list); "+
 		"if only a clock was wrong, plumb clone starts a copy of the point, into which the log can be replayed by hand")
 }
 
@@ -190,7 +190,7 @@ func (s *seeking) missing(why string) error {
 	if n := len(s.way.Before); n > 0 {
 		to = "no later than " + s.way.Before[n-1].Time.Format("2006-01-02 15:04:05 MST")
 	}
-	return hint.With(fmt.Errorf("there is a gap: %s", why), "from this point the log leads "+to+"; take a later point (plumb protect list)")
+	return hint.With(fmt.Errorf("there is a gap: %s", why), "from this point the log leads "+to+"; use a later point (plumb protect list)")
 }
 
 // event takes one event.
@@ -326,7 +326,7 @@ func (s *seeking) hit(t *replay.Transaction) bool {
 }
 
 func (s *seeking) early() error {
-	return hint.With(fmt.Errorf("%s is before the point", s.to.Text), "take an earlier point (plumb protect list)")
+	return hint.With(fmt.Errorf("%s is before the point", s.to.Text), "use an earlier point (plumb protect list)")
 }
 
 // done looks whether the target is one.

@@ -46,7 +46,7 @@ func (v *Server) files(ctx context.Context, h host.Reader, b *series.Batch) erro
 	}
 	switch {
 	case v.lost.Load():
-		b.Gap(v.Ref, "the performance schema had no room for some sessions since the server started: what all wait for is told by their states alone",
+		b.Gap(v.Ref, "since the server started, the performance schema had no room for some sessions: what they wait for is known only from their states",
 			"take performance_schema_max_thread_instances out of the option file, and restart the server with the max_connections that it needs", "sessions_unknown")
 	case !t.waits:
 		b.Gap(v.Ref, "the consumer events_waits_current is off: it tells what sessions wait for",

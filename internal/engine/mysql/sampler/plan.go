@@ -166,7 +166,7 @@ func (v *Server) textOf(ctx context.Context, h host.Reader, t traits, l sought) 
 func explainable(text string) error {
 	switch {
 	case text == "":
-		return hint.With(errors.New("no session runs it now, and there is no text of it: this server keeps no samples"), "ask again while it runs; the consumer events_statements_current shows who does")
+		return hint.With(errors.New("no session is running it now, and its text is not known: this server keeps no samples"), "ask again while it runs; the consumer events_statements_current shows who does")
 	case strings.HasSuffix(text, "...") || len(text) >= shortestCut:
 		return errors.New("its text was cut by the server (performance_schema_max_sql_text_length)")
 	case !statement.PlannableSelect(text):

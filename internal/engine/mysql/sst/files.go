@@ -69,7 +69,7 @@ func together(ctx context.Context, d host.Doer, dir string) error {
 		return err
 	}
 	if name := strings.TrimSpace(string(out)); name != "" {
-		return hint.With(fmt.Errorf("%s leads out of the data directory, and only that is sent", name), "use wsrep_sst_method = mariabackup for this cluster")
+		return hint.With(fmt.Errorf("%s leads out of the data directory, but only the data directory is sent", name), "use wsrep_sst_method = mariabackup for this cluster")
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func Sendable(sv protect.Server) error {
 }
 
 func elsewhere(what, at string) error {
-	return hint.With(fmt.Errorf("the server keeps %s in %s, and only the data directory is sent", what, at), "use wsrep_sst_method = mariabackup for this cluster")
+	return hint.With(fmt.Errorf("the server keeps %s in %s, but only the data directory is sent", what, at), "use wsrep_sst_method = mariabackup for this cluster")
 }
 
 // places are the settings that say where data lies besides the data directory.

@@ -65,14 +65,14 @@ func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out
 // ofPackages refuses a server that is not the one that Debian's packages start and stop.
 func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv protect.Server) error {
 	if sv.Flavor != product.MariaDB || !slices.Equal(sv.Program, []string{"/usr/sbin/mariadbd"}) {
-		return change.Refuse(byHand, "its program is %s, and not that of Debian's packages", strings.Join(sv.Program, " "))
+		return change.Refuse(byHand, "its program is %s, not the one from Debian's packages", strings.Join(sv.Program, " "))
 	}
 	unit := product.PackagesOf(product.MariaDB).Service + ".service"
 	switch systemd, err := host.RunsSystemd(ctx, h); {
 	case err != nil:
 		return err
 	case systemd && home.Unit != unit:
-		return change.Refuse(byHand, "%s does not start it, but %q", unit, home.Unit)
+		return change.Refuse(byHand, "it is started by %[2]q, not by %[1]s", unit, home.Unit)
 	}
 	line, err := h.ReadFile(ctx, "/proc/"+strconv.Itoa(home.PID)+"/cmdline")
 	if err != nil {
@@ -80,7 +80,7 @@ func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv prot
 	}
 	for word := range strings.SplitSeq(string(line), "\x00") {
 		if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"--defaults-file", "--defaults-extra-file", "--defaults-group-suffix", "--no-defaults"}, name) {
-			return change.Refuse(byHand, "it was started with %s, so that its packages do not know its configuration", name)
+			return change.Refuse(byHand, "it was started with %s, so its packages do not know its configuration", name)
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func keepsOptions(ctx context.Context, h host.Reader, w provision.Swap) error {
 		return fmt.Errorf("see which option groups it reads: %w", err)
 	}
 	if name := engine.Suffixed(environ); name != "" {
-		return change.Refuse(byHand, "it was started with %s, so that its packages do not know its configuration", name)
+		return change.Refuse(byHand, "it was started with %s, so its packages do not know its configuration", name)
 	}
 	lines, err := engine.OfSeries(ctx, h, w.Stack, w.Home.PID, w.Home.Version, w.To.Version)
 	if err != nil {
@@ -137,13 +137,13 @@ func places(sv protect.Server, series, at string) (all []place, err error) {
 	for _, d := range sv.Dirs {
 		switch {
 		case d.Link != "" || d.Role == "tablespace":
-			return nil, change.Refuse(byHand, "the directory %s of it is elsewhere: what changes there is not taken back", d.Path)
+			return nil, change.Refuse(byHand, "its directory %s is elsewhere: changes there could not be undone", d.Path)
 		case !slices.Contains([]string{"data", "redo", "undo", "doublewrite", "binlog", "relaylog"}, d.Role):
 			continue
 		case slices.ContainsFunc(all, func(p place) bool { return paths.Within(d.Path, p.dir) }):
 			continue
 		case slices.ContainsFunc(all, func(p place) bool { return paths.Within(p.dir, d.Path) }):
-			return nil, change.Refuse(byHand, "its directory %s lies above another of its own", d.Path)
+			return nil, change.Refuse(byHand, "its directory %s contains another of its directories", d.Path)
 		}
 		p := place{dir: d.Path, kept: d.Path + ".before-" + series, aside: path.Base(d.Path) + ".since-" + series}
 		if at != "" {
@@ -163,7 +163,7 @@ func cleared(ctx context.Context, h host.Reader, places []place) error {
 		for _, left := range []string{path.Join(path.Dir(p.dir), p.aside), path.Join(p.dir, "."+p.aside)} {
 			switch _, err := h.Stat(ctx, left); {
 			case err == nil:
-				return change.Refuse("move it away, or remove it once nobody needs it", "%s is there already, from an earlier way back", left)
+				return change.Refuse("move it away, or remove it once nobody needs it", "%s already exists, from an earlier --undo", left)
 			case !errors.Is(err, fs.ErrNotExist):
 				return fmt.Errorf("see whether an earlier way back has left something: %w", err)
 			}
@@ -188,7 +188,7 @@ func (s *server) measure(ctx context.Context, h host.Reader) error {
 		}
 		room, err := h.Statfs(ctx, above)
 		if err != nil {
-			return fmt.Errorf("see how much room is at %s: %w", above, err)
+			return fmt.Errorf("check the free space at %s: %w", above, err)
 		}
 		on := device{uint32(st.DevMajor), uint32(st.DevMinor)}
 		want[on] += stored
@@ -196,7 +196,7 @@ func (s *server) measure(ctx context.Context, h host.Reader) error {
 		s.size += stored
 		const more = 256 << 20 // what packages and the upgrade need
 		if have[on] < want[on]+more {
-			return hint.With(fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(want[on])), above, units.Measured(float64(have[on]))),
+			return hint.With(fmt.Errorf("the data are %s, but at %s only %s are free", units.Measured(float64(want[on])), above, units.Measured(float64(have[on]))),
 				"--at DIR names a directory of root's with more room")
 		}
 	}

@@ -32,7 +32,7 @@ func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (l
 	}
 	now, err := stands(ctx, h, home.Target)
 	if err != nil {
-		return lost, fmt.Errorf("see where %s stands: %w", home.Server, err)
+		return lost, fmt.Errorf("read the position of %s: %w", home.Server, err)
 	}
 	return between(then, now)
 }

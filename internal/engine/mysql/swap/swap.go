@@ -162,7 +162,7 @@ func (n next) keeps() *change.Still {
 		is = append(is, "kept")
 	}
 	return &change.Still{Inspect: change.Inspection{Argv: slices.Concat([]string{"find"}, above, kept)}, State: strings.Join(is, " "),
-		Hint: "the data of before, in " + n.where() + ", are gone: mount what they lie on, or stay with the newer server"}
+		Hint: "the old data, in " + n.where() + ", are gone: mount their filesystem, or stay with the newer server"}
 }
 
 // where names the directories that are kept.

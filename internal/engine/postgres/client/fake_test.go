@@ -105,7 +105,7 @@ func TestFakeStallsAndCloses(t *testing.T) {
 	}
 }
 
-// A server that answers something else, and one that is not there any more.
+// A server that answers something else, and one that no longer exists.
 func TestFakeGoesAway(t *testing.T) {
 	f, c := fake(t, client.FakeOptions{Delay: time.Hour})
 	s := open(t, c)

@@ -69,7 +69,7 @@ func (Engine) Elsewhere(ctx context.Context, h host.Reader, _ *stack.Stack, home
 		file = host.Text(rows.Values[0], 0)
 	}
 	if !ofPackages.MatchString(file) {
-		return nil, &change.Refusal{Why: "no data_directory in a file of Debian's packages tells it where its data are, but how it is started", What: "leave server.at out: the volume is mounted where they are"}
+		return nil, &change.Refusal{Why: "the place of its data is not set by data_directory in a file of Debian's packages, but by how it is started", What: "leave server.at out: the volume is mounted where they are"}
 	}
 	// Anybody can start a server that calls the file of another its own.
 	if st, err := h.Stat(ctx, file); err != nil || int(st.UID) != home.UID {
@@ -81,7 +81,7 @@ func (Engine) Elsewhere(ctx context.Context, h host.Reader, _ *stack.Stack, home
 	}
 	for _, row := range rows.Values {
 		if name := host.Text(row, 0); name != "data_directory" && names(host.Text(row, 1), home.Data) {
-			return nil, &change.Refusal{Why: fmt.Sprintf("%s names the place where the data are now: %s", name, host.Text(row, 1)), What: "say it without that place first, or leave server.at out"}
+			return nil, &change.Refusal{Why: fmt.Sprintf("%s contains the present path of the data: %s", name, host.Text(row, 1)), What: "set it without that path first, or leave server.at out"}
 		}
 	}
 	return []change.Act{{Edit: &change.Edit{File: file, Form: edit.Postgresql, Key: "data_directory", Value: at}}}, nil
@@ -111,7 +111,7 @@ func (Engine) Accounts(ctx context.Context, h host.Reader, _ *stack.Stack, home 
 	}
 	lines, err := accounts.Trusting(ctx, h, home.Target)
 	if len(lines) > 0 {
-		out.Notes = append(out.Notes, "whoever asks comes in, as whom they say: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
+		out.Notes = append(out.Notes, "anybody can log in as anybody, without a password: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
 	}
 	return out, err
 }

@@ -74,7 +74,7 @@ func place(s driven.Set) (p at, err error) {
 	}
 	e, err := url.Parse(s.Endpoint)
 	if err != nil || e.Scheme != "https" || e.Host == "" || strings.Trim(e.Path, "/") != "" {
-		return p, hint.Usage(fmt.Sprintf("%q is not an endpoint that pgBackRest can use", s.Endpoint), "https://host:port: it speaks TLS alone")
+		return p, hint.Usage(fmt.Sprintf("%q is not an endpoint that pgBackRest can use", s.Endpoint), "https://host:port: it speaks only TLS")
 	}
 	p.host, p.port = e.Hostname(), e.Port()
 	p.amazon = strings.HasSuffix(p.host, ".amazonaws.com")
@@ -142,7 +142,7 @@ func (Tool) Secrets(s driven.Set, l driven.Login) (key, login string, err error)
 	}
 	switch {
 	case l.Token != "":
-		return "", "", hint.Usage("the login of the bucket is one that ends within hours", "archive_command needs one that lasts, or the role of the machine: unset $AWS_SESSION_TOKEN")
+		return "", "", hint.Usage("the login of the bucket expires within hours", "archive_command needs one that lasts, or the role of the machine: unset $AWS_SESSION_TOKEN")
 	case l.Key == "" && l.Secret == "":
 		return key, "[global]\n" + typeName + "=auto\n", nil // the role of the machine
 	case strings.ContainsAny(l.Key+l.Secret, "\n\r\x00") || l.Key == "" || l.Secret == "":
@@ -202,11 +202,11 @@ func wants(is map[string]string, command string) (all []driven.Setting, err erro
 	}
 	switch {
 	case is["archive_library"] != "":
-		return nil, hint.With(fmt.Errorf("its log is archived by the library %s", is["archive_library"]), "the archive is somebody's: Plumb does not take its place. Set archive_library = '' when it is no longer used")
+		return nil, hint.With(fmt.Errorf("its log is archived by the library %s", is["archive_library"]), "Plumb does not replace somebody else's archive. Set archive_library = '' when it is no longer used")
 	case had != "" && had != command:
-		return nil, hint.With(fmt.Errorf("its log is archived by another command: %s", had), "the archive is somebody's: Plumb does not take its place. Set archive_command = '' when it is no longer used")
+		return nil, hint.With(fmt.Errorf("its log is archived by another command: %s", had), "Plumb does not replace somebody else's archive. Set archive_command = '' when it is no longer used")
 	case is["wal_level"] == "minimal":
-		return nil, hint.With(errors.New("wal_level is minimal: its log is not enough for a backup while it runs"), "set wal_level = replica, and restart the server")
+		return nil, hint.With(errors.New("wal_level is minimal: its log is not sufficient for an online backup"), "set wal_level = replica, and restart the server")
 	}
 	if is["archive_mode"] == "off" {
 		all = append(all, driven.Setting{Name: "archive_mode", Value: "on"})

@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"a directory":     {set(), ""},
 		"a bucket":        {s3(func(*driven.Set) {}), ""},
-		"without TLS":     {s3(func(s *driven.Set) { s.Endpoint = "http://s3.example.org" }), "it speaks TLS alone"},
+		"without TLS":     {s3(func(s *driven.Set) { s.Endpoint = "http://s3.example.org" }), "it speaks only TLS"},
 		"no endpoint":     {s3(func(s *driven.Set) { s.Endpoint = "" }), "the endpoint of the bucket"},
 		"no region":       {s3(func(s *driven.Set) { s.Region = "" }), "the region of the bucket"},
 		"a login":         {s3(func(s *driven.Set) { s.URL = "s3://me:secret@bucket/x" }), "is not understood"},

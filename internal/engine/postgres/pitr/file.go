@@ -58,7 +58,7 @@ func Check(name string, size int64, system uint64, head []byte) error {
 	timeline, _ := strconv.ParseUint(m[1], 16, 32)
 	switch {
 	case h.System != system:
-		return hint.With(fmt.Errorf("%s is of the server %d, and was handed over as one of %d", name, h.System, system), "archive_command runs in the data directory of its server: --data names another")
+		return hint.With(fmt.Errorf("%s belongs to the server %d, but was passed on as one of %d", name, h.System, system), "archive_command runs in the data directory of its server: --data names another")
 	case int64(h.Size) != size:
 		return fmt.Errorf("%s has %d bytes, and says that it has %d", name, size, h.Size)
 	case wal.Name(int(timeline), h.At, h.Size) != m[1]+m[2]+m[3] || uint64(h.Timeline) > timeline:

@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 		{name, size, head(7, 2, 5*size), ""},
 		{name, size, head(7, 1, 5*size), ""}, // its first page was copied from the timeline before
 		{name + ".partial", size, head(7, 2, 5*size), ""},
-		{name, size, head(8, 2, 5*size), "is of the server 8"},
+		{name, size, head(8, 2, 5*size), "belongs to the server 8"},
 		{name, size, head(7, 3, 5*size), "says that it is"},
 		{name, size, head(7, 2, 6*size), "says that it is"},
 		{name, 2 * size, head(7, 2, 5*size), "bytes, and says"},

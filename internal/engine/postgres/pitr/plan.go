@@ -68,7 +68,7 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		return moment.Way{}, err
 	}
 	if a.To.GTID != "" || a.To.File != "" {
-		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
+		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "use a date with its zone, or a position in the WAL such as 16/B374D848")
 	}
 	if a.Alone {
 		return moment.Way{Server: Server(b.system), From: wal.Text(b.start), Last: textOf(b.end), Inner: inner{timeline: b.timeline, base: b}}, nil
@@ -196,16 +196,16 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	}
 	switch {
 	case hole:
-		return hint.With(fmt.Errorf("there is a gap: %s is not in the archive, and later files are", missing), "up to the gap, --to reaches "+to+" at most")
+		return hint.With(fmt.Errorf("there is a gap: %s is not in the archive, and later files are", missing), "up to the gap, --to can reach "+to+" at most")
 	case end < have && have-end > p.w.size:
-		return hint.With(fmt.Errorf("there is a gap: the log in the archive is damaged at %s", wal.Text(end)), "up to there, --to reaches "+to+" at most")
+		return hint.With(fmt.Errorf("there is a gap: the log in the archive is damaged at %s", wal.Text(end)), "up to there, --to can reach "+to+" at most")
 	case p.to.Point():
 		return nil
 	}
 	if at, ok := wal.Place(p.to.LSN); ok && at <= end {
 		return nil // nothing was committed at or behind it: all there is comes before
 	}
-	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or after the moment is in it", p.to.Text, to), "--to latest takes all that is there")
+	return hint.With(fmt.Errorf("the archive ends before %s: its last record is %s, and it has no commit at or after the moment", p.to.Text, to), "--to latest replays everything in the archive")
 }
 
 // scan reads the log.
@@ -263,7 +263,7 @@ func (p *planning) record(r wal.Record) error {
 	}
 	p.last = r
 	if r.Spaces && r.At >= p.b.start && !p.replace {
-		return hint.With(fmt.Errorf("at %s a tablespace is made or dropped, which a copy would do in the server's own directories", wal.Text(r.At)),
+		return hint.With(fmt.Errorf("at %s a tablespace is created or dropped, which a copy would do in the server's own directories", wal.Text(r.At)),
 			"--replace says that the server is gone; or take a backup that is later than that")
 	}
 	return nil

@@ -131,7 +131,7 @@ func TestTimelineThatWasLeft(t *testing.T) {
 		if way, err := w.plan(2*size + 80); err != nil || way.Count != 4 || len(way.Notes) > 0 {
 			t.Errorf("%q: with all of the next timeline: %+v, %v", ending, way, err)
 		}
-		if way, err := w.plan(until + 8); err == nil || !strings.Contains(err.Error(), "timeline 2 does not come from where the base lies") {
+		if way, err := w.plan(until + 8); err == nil || !strings.Contains(err.Error(), "timeline 2 does not branch off after the base backup") {
 			t.Errorf("%q: a base that ends behind the place: %+v, %v", ending, way, err)
 		}
 	}

@@ -136,7 +136,7 @@ func (w *window) follow(timeline, base int, end uint64) error {
 	}
 	at := slices.IndexFunc(w.way, func(one stretch) bool { return one.timeline == base })
 	if at < 0 || at+1 < len(w.way) && end > w.way[at+1].from {
-		return hint.With(fmt.Errorf("timeline %d does not come from where the base lies, up to %s of timeline %d", timeline, wal.Text(end), base),
+		return hint.With(fmt.Errorf("timeline %d does not branch off after the base backup, which ends at %s of timeline %d", timeline, wal.Text(end), base),
 			fmt.Sprintf("--timeline %d follows that of the base", base))
 	}
 	return nil

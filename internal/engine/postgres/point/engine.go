@@ -67,11 +67,11 @@ func (Engine) Says(ctx context.Context, h host.Reader, t host.Target) (string, e
 func position(rows host.Rows, err error) (p protect.Position, _ error) {
 	row, err := host.One(rows, err)
 	if err != nil {
-		return p, fmt.Errorf("read where the server stands: %w", err)
+		return p, fmt.Errorf("read the server's position: %w", err)
 	}
 	p.LSN = host.Text(row, 0)
 	if _, ok := wal.Place(p.LSN); !ok {
-		return protect.Position{}, fmt.Errorf("read where the server stands: %q is not a position in its log", p.LSN)
+		return protect.Position{}, fmt.Errorf("read the server's position: %q is not a position in its log", p.LSN)
 	}
 	p.Timeline, err = strconv.Atoi(host.Text(row, 1))
 	return p, err

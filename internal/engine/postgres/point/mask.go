@@ -89,7 +89,7 @@ func (s *psqlScript) word(w string) error {
 	case w == "end" && s.blocks > 0:
 		s.blocks--
 	case w == "stdin" && s.last == "from" && s.first == "copy":
-		return hint.With(s.wrong(s.at, "COPY FROM STDIN, whose rows a mask cannot hold"), "write them as INSERT, or in a file that the server reads")
+		return hint.With(s.wrong(s.at, "COPY FROM STDIN, whose rows a mask cannot contain"), "write them as INSERT, or in a file that the server reads")
 	}
 	s.begun, s.last = true, w
 	return nil
@@ -115,12 +115,12 @@ func (s *psqlScript) meta() error {
 	name, to := metaCommand.FindString(line), connectLine.FindStringSubmatch(line)
 	switch {
 	case name != `\c` && name != `\connect`:
-		return hint.With(s.wrong(s.at, "%s is a command of psql, and no SQL", name),
+		return hint.With(s.wrong(s.at, "%s is a command of psql, not SQL", name),
 			`of psql's commands a mask knows \connect NAME alone. It ends with the first error in any case`)
 	case to == nil:
-		return hint.With(s.wrong(s.at, "%s wants the name of one database, and nothing else", name), `put a name with other characters than letters, digits and _ into double quotes`)
+		return hint.With(s.wrong(s.at, "%s needs the name of one database, and nothing else", name), `put a name with other characters than letters, digits and _ into double quotes`)
 	case s.begun:
-		return hint.With(s.wrong(s.at, "%s stands in a statement that has not ended", name), "end what is before it with a ;")
+		return hint.With(s.wrong(s.at, "%s is inside a statement that has not ended", name), "end what is before it with a ;")
 	}
 	s.all = append(s.all, `\connect `+to[1])
 	s.at += len(line)

@@ -62,11 +62,11 @@ func (n neutral) sound() error {
 	case c.Root == "":
 		return errors.New("it has no directory of its own")
 	case len(c.Server.Program) == 0 || c.Server.UID <= 0 || n.major < 10:
-		return errors.New("which program runs it, of which version, and as whom, is not known")
+		return errors.New("the program that runs it, its version, or its user is not known")
 	case len(socket(c)) > socketPath:
 		return hint.With(fmt.Errorf("the path of its socket, %s, is too long", socket(c)), "a shorter name makes it fit")
 	case c.Purpose == protect.ForReplica && c.Source == nil:
-		return errors.New("whom it shall follow is not known")
+		return errors.New("the server that it should follow is not known")
 	}
 	if c.Newest-c.Position.Timeline > mostTimelines {
 		return fmt.Errorf("the server came from timeline %d to %d: that cannot be", c.Position.Timeline, c.Newest)

@@ -70,7 +70,7 @@ func (b *backup) Between(ctx context.Context) error {
 		return err
 	}
 	if spaces != b.spaces { // recovery would make or link it where the server has it
-		return hint.With(errors.New("a tablespace was made or dropped meanwhile"), "take the point again")
+		return hint.With(errors.New("a tablespace was created or dropped meanwhile"), "take the point again")
 	}
 	for _, statement := range b.rest {
 		if strings.HasPrefix(statement, snapshot) {

@@ -188,7 +188,7 @@ func (Engine) Caught(ctx context.Context, a load.Admin, _ protect.Copy) (string,
 	case behind > 0:
 		return fmt.Sprintf("it has yet to replay %d bytes", behind), nil
 	case behind < 0:
-		return "its source has not said yet where it stands", nil
+		return "its source has not reported its position yet", nil
 	}
 	return "", nil
 }

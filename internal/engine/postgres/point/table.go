@@ -58,15 +58,15 @@ func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables
 	}
 	switch row := rows.Values[0]; {
 	case host.Text(row, 0) != "f":
-		return hint.With(errors.New("the server is a standby"), "bring the table back on its primary")
+		return hint.With(errors.New("the server is a standby"), "restore the table on its primary")
 	case host.Text(row, 1) != as[0]:
 		return hint.With(fmt.Errorf("the login is for the database %s", host.Text(row, 1)), "name "+as[0]+" in --dsn")
 	case host.Text(row, 2) == "0":
-		return hint.With(fmt.Errorf("the server has no schema %s in %s", as[1], as[0]), "make it first: CREATE SCHEMA")
+		return hint.With(fmt.Errorf("the server has no schema %s in %s", as[1], as[0]), "create it first: CREATE SCHEMA")
 	case host.Text(row, 4) != "":
 		return hint.With(fmt.Errorf("the role may not %s in the schema %s", host.Text(row, 4), as[1]), "plumb rollback --grants shows the rights that this needs")
 	case host.Cell(row, 3) != nil:
-		return hint.With(fmt.Errorf("the server has a table, view, index or sequence %s", as), "--as NAME brings it back under another name, beside it")
+		return hint.With(fmt.Errorf("the server has a table, view, index or sequence %s", as), "--as NAME restores it under another name")
 	}
 	return nil
 }
@@ -160,18 +160,18 @@ func (t *carrying) exists() error {
 	if len(rows) != 1 {
 		return hint.With(fmt.Errorf("the point has no table %s", t.of), "check its name, and upper and lower case; an earlier point may have it (plumb protect list)")
 	}
-	clone := "plumb clone starts a copy of the point, to take it from"
+	clone := "plumb clone starts a copy of the point, from which you can copy it"
 	r := rows[0]
 	t.oid = r[0]
 	switch {
 	case r[1] == "p":
-		return hint.With(fmt.Errorf("%s is a partitioned table, which has no rows of its own", t.of), "bring its partitions back one by one, with --as, and attach them")
+		return hint.With(fmt.Errorf("%s is a partitioned table, which has no rows of its own", t.of), "restore its partitions one by one, with --as, and attach them")
 	case r[1] != "r":
 		return hint.With(fmt.Errorf("%s is not a table", t.of), clone)
 	case r[2] == "t":
 		return hint.With(fmt.Errorf("%s is a temporary table", t.of), clone)
 	case r[2] == "u":
-		return hint.With(fmt.Errorf("%s is unlogged, and empty in every copy", t.of), "no point has its rows")
+		return hint.With(fmt.Errorf("%s is unlogged, so it is empty in every copy", t.of), "no point has its rows")
 	case r[3] != "t" && r[4] != "0":
 		return hint.With(fmt.Errorf("%s inherits from another table, or another from it", t.of), clone)
 	case r[3] == "t":
@@ -283,7 +283,7 @@ func (t *carrying) sequences() (all []string, err error) {
 	for _, r := range rows {
 		at, err := t.ask("SELECT last_value, is_called FROM " + r[0])
 		if err != nil || len(at) != 1 {
-			return nil, errors.Join(err, fmt.Errorf("ask where %s stands", r[0]))
+			return nil, errors.Join(err, fmt.Errorf("query the position of %s", r[0]))
 		}
 		all = append(all, "SELECT pg_catalog.setval("+postgres.Literal(r[0])+", "+at[0][0]+", "+map[string]string{"t": "true", "f": "false"}[at[0][1]]+")")
 	}

@@ -49,13 +49,13 @@ func (s *seeking) seek() error {
 	t := s.way.From.Timeline
 	switch {
 	case s.to.GTID != "" || s.to.File != "":
-		return hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
+		return hint.Usage("PostgreSQL has no GTIDs and no binary log", "use a date with its zone, or a position in the WAL such as 16/B374D848")
 	case s.to.Now.Timeline != t:
-		return hint.With(fmt.Errorf("the server is on timeline %d, and the point on %d", s.to.Now.Timeline, t), "take a point of the timeline of now, or undo the rollback first")
+		return hint.With(fmt.Errorf("the server is on timeline %d, but the point on %d", s.to.Now.Timeline, t), "use a point of the current timeline, or undo the rollback first")
 	}
 	var ok bool
 	if s.from, ok = wal.Place(s.way.From.LSN); !ok {
-		return errors.New("where the point stands is not known")
+		return errors.New("the position of the point is not known")
 	}
 	start, err := s.files()
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *seeking) record(r wal.Record) error {
 		}
 		switch s.stop = s.stop || hit && r.At >= s.from; {
 		case hit && r.At < s.from && s.to.LSN != "":
-			return hint.With(fmt.Errorf("%s is before the point", s.to.Text), "take an earlier point (plumb protect list)")
+			return hint.With(fmt.Errorf("%s is before the point", s.to.Text), "use an earlier point (plumb protect list)")
 		case s.stop:
 			if s.way.After = append(s.way.After, t); len(s.way.After) == replay.Near {
 				return errEnough
@@ -166,7 +166,7 @@ func (s *seeking) record(r wal.Record) error {
 	if !s.stop {
 		s.last = r
 		if r.Spaces && r.At >= s.from {
-			return hint.With(fmt.Errorf("at %s a tablespace is made or dropped, which a copy would do in the server's own directories", wal.Text(r.At)), "take a point that is later than that")
+			return hint.With(fmt.Errorf("at %s a tablespace is created or dropped, which a copy would do in the server's own directories", wal.Text(r.At)), "use a later point")
 		}
 	}
 	return nil

@@ -116,7 +116,7 @@ func (v *Server) generalForm(ctx context.Context, h host.Reader, id string) (g g
 		return g, err
 	}
 	if t.major < 16 {
-		return g, hint.With(fmt.Errorf("PostgreSQL %d keeps a statement without its values, and plans one without values only since 16 (EXPLAIN GENERIC_PLAN)", t.major), "EXPLAIN it by hand with values, or load auto_explain")
+		return g, hint.With(fmt.Errorf("PostgreSQL %d keeps a statement without its values, and can plan one without values only since 16 (EXPLAIN GENERIC_PLAN)", t.major), "EXPLAIN it by hand with values, or load auto_explain")
 	}
 	rows, err := v.Ask(ctx, h, statementQuery(t, query, role, database))
 	if err != nil {

@@ -63,7 +63,7 @@ func (v *Server) io(ctx context.Context, h host.Reader, b *series.Batch) error {
 		b.Gap(v.Ref, "track_wal_io_timing is off", "ALTER SYSTEM SET track_wal_io_timing = on, and reload; pg_test_timing tells what the clock costs", "wal_write_ms", "wal_sync_ms")
 	}
 	if t.major < 16 {
-		b.Gap(v.Ref, "PostgreSQL counts since version 16 for whom pages are evicted", "", "client_evictions")
+		b.Gap(v.Ref, "PostgreSQL counts only since version 16 for which kind of process pages are evicted", "", "client_evictions")
 	}
 	return v.read(ctx, h, ioQuery(t), b)
 }

@@ -77,13 +77,13 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	}
 	switch {
 	case c.user != at(8):
-		err = change.Refuse("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, and it runs as %s: Debian's packages make clusters in which both are one", at(8), c.user)
+		err = change.Refuse("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, but it runs as %s: in clusters made by Debian's packages they are the same", at(8), c.user)
 	case at(7) != "c":
 		err = change.Refuse("pg_upgradecluster", "its databases are of another locale provider than libc (%s)", at(7))
 	case at(9) != "0":
-		err = change.Refuse("commit or roll them back", "%s transactions are prepared, and no upgrade carries those over", at(9))
+		err = change.Refuse("commit or roll them back", "%s transactions are prepared, and an upgrade does not carry them over", at(9))
 	case at(10) != "0":
-		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there is not taken back", at(10))
+		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there could not be undone", at(10))
 	case at(11) != "0":
 		err = change.Refuse("drop them, and make them again afterwards", "it has %s replication slots, which the new server would not have", at(11))
 	case at(12) != "0":
@@ -102,7 +102,7 @@ func userOf(ctx context.Context, h host.Reader, uid int) (string, error) {
 	}
 	u, known := passwd.Numbered(text, uid)
 	if !known {
-		return "", fmt.Errorf("user %d, as whom it runs, is not in %s", uid, passwd.File)
+		return "", fmt.Errorf("user %d, as which it runs, is not in %s", uid, passwd.File)
 	}
 	return u.Name, nil
 }
@@ -119,7 +119,7 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 	for _, file := range []string{program(version, "pg_upgrade"), program(version, "initdb"), program(c.version, "pg_ctl"), "/usr/bin/pg_createcluster"} {
 		switch _, err := h.Stat(ctx, file); {
 		case errors.Is(err, fs.ErrNotExist):
-			return n, change.Refuse("apt-get install postgresql-"+version+"; where the system has none, its makers' repository at apt.postgresql.org does", "%s is not there", file)
+			return n, change.Refuse("apt-get install postgresql-"+version+"; if the system has none, the PostgreSQL project's repository at apt.postgresql.org has it", "%s is not there", file)
 		case err != nil:
 			return n, err
 		}
@@ -127,7 +127,7 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 	for _, dir := range []string{n.conf, n.data} {
 		switch _, err := h.Stat(ctx, dir); {
 		case err == nil:
-			return n, change.Refuse("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s is there already", dir)
+			return n, change.Refuse("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s already exists", dir)
 		case !errors.Is(err, fs.ErrNotExist):
 			return n, err
 		}
@@ -145,11 +145,11 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 func fits(ctx context.Context, h host.Reader, at string, size int64) error {
 	room, err := h.Statfs(ctx, at)
 	if err != nil {
-		return fmt.Errorf("see how much room is at %s: %w", at, err)
+		return fmt.Errorf("check the free space at %s: %w", at, err)
 	}
 	const more = 256 << 20 // WAL, and what a new cluster begins with
 	if free := int64(room.AvailBytes); free < size+more {
-		return fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(size)), at, units.Measured(float64(free)))
+		return fmt.Errorf("the data are %s, but at %s only %s are free", units.Measured(float64(size)), at, units.Measured(float64(free)))
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ const mark = "/upgraded-by-plumb"
 func upgrade(old, n cluster) change.Act {
 	return change.Act{Switch: &change.Switch{On: "the data of " + old.title() + " in " + n.title(), From: change.None, After: old.title(),
 		Still: &change.Still{Inspect: change.Inspection{File: path.Join(old.data, "PG_VERSION"), Match: "^(" + regexp.QuoteMeta(old.version) + ")$"}, State: old.version,
-			Hint: "the data of the old server, in " + old.data + ", are gone: mount what they lie on, or stay with the newer server"},
+			Hint: "the data of the old server, in " + old.data + ", are gone: mount their filesystem, or stay with the newer server"},
 		Inspect: change.Inspection{File: n.conf + mark, Match: `^from ([0-9]+/[A-Za-z0-9_.]+)$`},
 		Do:      []change.Op{change.LongScript(fill, n.words(old)...)},
 		Undo:    []change.Op{change.LongScript(putAside, n.words(old)...)}}}

@@ -272,10 +272,10 @@ function draw() {
   sync($("timeline"), spans, s => s.id + s.server + s.when.slice(0, 8), makeSpan, fillSpan);
   $("timeline-none").hidden = spans.length > 0;
   table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, b.servers.some(s => s.active === null) ?
-    "The sessions of a server cannot be seen: why stands at the end." : "No session does anything.");
+    "The sessions of a server cannot be seen: why stands at the end." : "No session is active.");
   setText($("over"), b.over);
   const by = $("sort").value;
-  table($("statements"), statementColumns, b.statements.slice().sort((x, y) => x.places[by] - y.places[by]), s => s.key || s.server + " " + s.text, "No statement was counted, or none can be seen.");
+  table($("statements"), statementColumns, b.statements.slice().sort((x, y) => x.places[by] - y.places[by]), s => s.key || s.server + " " + s.text, "No statement was counted, or none is visible.");
   lines("indexes", b.indexes.map(x => x.name + ": " + x.why));
   const reasons = new Map(); // those of one reason together: a server that is down is the reason of most
   for (const u of b.unknown) {

@@ -16,8 +16,8 @@ trap_of() {
 }
 
 /in/disks look "$(id empty)" serial=empty size=41943040
-trap_of empty "has the serial number empty, and the spec wants other" serial=other
-trap_of empty "and the spec wants 128M" size=134217728
+trap_of empty "has the serial number empty, but the spec names other" serial=other
+trap_of empty "but the spec says 128M" size=134217728
 
 modprobe -a md-mod raid1 raid0 dm-mod
 for v in 0.90 1.0 1.1 1.2; do
