@@ -263,6 +263,12 @@ func AsStored(raw bool) []string {
 	return []string{"-L", "-c", "-e"}
 }
 
+// ToKeep are the flags for a stream that is kept, and whose target nobody knows. They are AsStored without -e: what is sent with that no
+// OpenZFS receives below an encrypted dataset (dmu_recv.c), and what it saves is little, because it is of the smallest blocks.
+func ToKeep(raw bool) []string {
+	return slices.DeleteFunc(AsStored(raw), func(flag string) bool { return flag == "-e" })
+}
+
 // Estimate is the command by which OpenZFS says how much one that sends will give. It sends nothing.
 func Estimate(send []string) []string { return slices.Insert(slices.Clone(send), 2, "-nvP") }
 

@@ -15,6 +15,8 @@ func TestCommandsOfPoints(t *testing.T) {
 		"zfs snapshot -r t@p":                                  TakeSnapshotsBelow(nil, "t@p"),
 		"zfs list -H -r -t snapshot -o name t":                 SnapshotsBelow("t"),
 		"zfs send -nvP -L -c -e -i t#b t@p":                    Estimate([]string{"zfs", "send", "-L", "-c", "-e", "-i", "t#b", "t@p"}),
+		"-L -c":    ToKeep(false),
+		"-L -c -w": ToKeep(true),
 		"zfs list -H -r -t filesystem,volume -o name,origin t": Origins("t"),
 		"zfs allow t":                            Granted("t"),
 		"zfs list -H -d 1 -t bookmark -o name t": BookmarksOf("t"),
