@@ -109,6 +109,38 @@ func TestTwinOfAnEarlierState(t *testing.T) {
 	}
 }
 
+// TestTwinAmidABackup copies a machine amid a backup, which goes on there: the copy makes another backup, and does not write the objects of
+// this one. Both are whole.
+func TestTwinAmidABackup(t *testing.T) {
+	w := newWorld(t)
+	good := w.Store
+	job := command("seq 60000")
+	die := func() {
+		t.Helper()
+		w.Store = dyingAfter(good, 1)
+		if _, err := w.Run(t.Context(), job); !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
+		w.Store = good
+	}
+	die()
+	other := w.copied(t)
+	die() // it went on meanwhile, and is not through
+	theirs, err := other.Run(t.Context(), job)
+	if err != nil || theirs.GoesOn {
+		t.Errorf("the copy goes on with it: %t, %v", theirs.GoesOn, err)
+	}
+	ours, err := w.Run(t.Context(), job)
+	if err != nil || !ours.GoesOn || ours.ID == theirs.ID {
+		t.Errorf("%s and %s, gone on with: %t, %v", ours.ID, theirs.ID, ours.GoesOn, err)
+	}
+	for _, m := range []manifest.Manifest{ours.Manifest, theirs.Manifest} {
+		if _, err := (Verify{Vault: w.vault(t), Percent: 100}).Run(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestAdopt: what was told of a twin, and what was not yet, stays foreign until a machine adopts it, and only that is adopted.
 func TestAdopt(t *testing.T) {
 	w := newWorld(t)
