@@ -428,7 +428,7 @@ func TestGTIDsThatAreNone(t *testing.T) {
 	l.files("binlog.000001")
 	l.write("binlog.000001", begin(), change(1))
 	l.turns()
-	base := baseAt("binlog.000001", len(head), time.Now())
+	base := baseAt("binlog.000001", len(begin()), time.Now())
 	base.Facts[factGTID] = "', GLOBAL general_log_file = '/var/lib/mysql/x.cnf"
 	for _, a := range []moment.Asked{{To: replay.Target{Text: "the end"}}, {Alone: true}, {Log: "mysql", To: replay.Target{Text: "the end"}}} {
 		if _, err := (Engine{}).Plan(t.Context(), l.shelf, base, a); err == nil || !strings.Contains(err.Error(), "which are no GTIDs") {
