@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -39,12 +38,10 @@ func TestReceiveIsLeft(t *testing.T) {
 		receive = receiveOf(target + "/data")
 		return receive > 0, nil
 	}))
-	must(t, syscall.Kill(receive, syscall.SIGSTOP))
-	t.Cleanup(func() {
-		if receiveOf(target+"/data") == receive {
-			_ = syscall.Kill(receive, syscall.SIGCONT)
-		}
-	})
+	// As long as somebody could still write to it, it waits for the rest.
+	in, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", receive), os.O_WRONLY, 0)
+	must(t, err)
+	t.Cleanup(func() { _ = in.Close() })
 	out, err := restore().CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "another Plumb is restoring to it") {
 		t.Errorf("beside one that lives: %v\n%s", err, out)
@@ -55,7 +52,7 @@ func TestReceiveIsLeft(t *testing.T) {
 	if want := fmt.Sprintf("process %d (zfs) still runs", receive); err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), target+"/data") {
 		t.Errorf("beside what is left of one: %v\n%s", err, out)
 	}
-	must(t, syscall.Kill(receive, syscall.SIGCONT))
+	must(t, in.Close())
 	must(t, await.Until(t.Context(), time.Minute, func() (bool, error) { return receiveOf(target+"/data") == 0, nil }))
 	if out, err := restore().CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
