@@ -67,7 +67,7 @@ func (ds dataset) begins(m manifest.Manifest) bool {
 func (ds dataset) source(base *manifest.Manifest) Source {
 	s := Source{Stream: manifest.Stream{Name: ds.name, Kind: manifest.ZFS, GUID: ds.guid, Raw: ds.raw}, Argv: []string{"zfs", "send"}, Unsent: ds.unsent}
 	if ds.open {
-		s.Argv, s.Snapshot = append(s.Argv, zfs.ToKeep(ds.raw)...), ds.snapshot
+		s.Argv, s.Snapshot = append(s.Argv, zfs.AsStored(ds.raw)...), ds.snapshot
 	}
 	if base != nil {
 		before := streamOf(*base, ds.name)

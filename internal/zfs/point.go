@@ -255,18 +255,13 @@ func IsFuse(all []Property) bool {
 }
 
 // AsStored are the flags by which OpenZFS sends blocks as they lie on the disk; raw also those that
-// are encrypted, and then whoever receives them needs no key.
+// are encrypted, and then whoever receives them needs no key. Embedded blocks (-e) are not among them: no OpenZFS
+// receives those below an encrypted dataset (dmu_recv.c), and they are small.
 func AsStored(raw bool) []string {
 	if raw {
-		return []string{"-L", "-c", "-e", "-w"}
+		return []string{"-L", "-c", "-w"}
 	}
-	return []string{"-L", "-c", "-e"}
-}
-
-// ToKeep are the flags for a stream that is kept, and whose target nobody knows. They are AsStored without -e: what is sent with that no
-// OpenZFS receives below an encrypted dataset (dmu_recv.c), and what it saves is little, because it is of the smallest blocks.
-func ToKeep(raw bool) []string {
-	return slices.DeleteFunc(AsStored(raw), func(flag string) bool { return flag == "-e" })
+	return []string{"-L", "-c"}
 }
 
 // Estimate is the command by which OpenZFS says how much one that sends will give. It sends nothing.
