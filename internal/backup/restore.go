@@ -71,8 +71,8 @@ type Received struct {
 }
 
 // Datasets restores a backup, and what it needs, to datasets of ZFS below a target, which are not there yet. They
-// are not mounted. What an earlier run has restored whole is kept, and not read again. Another restore to one of them is waited for
-// by nobody: this one is refused.
+// are not mounted. What an earlier run has restored whole is kept, and not read again. While another restores to one of them it is
+// refused.
 func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
 	if !zfs.IsDataset(target) {
 		return nil, hint.Usage(fmt.Sprintf("%q is not a dataset", target), "name one: tank/restored")
