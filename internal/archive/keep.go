@@ -92,7 +92,7 @@ func (k *Keeper) there(ctx context.Context, p Piece) (e *Entry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = k.Store.List(ctx, p.folder()+fmt.Sprintf("%016d-", p.From), func(i store.Info) error {
+	err = k.Store.List(ctx, p.Folder()+fmt.Sprintf("%016d-", p.From), func(i store.Info) error {
 		if of, is := ofEntry(i.Name); is {
 			got, err := shelf.Entry(ctx, of)
 			if e = &got; errors.Is(err, ErrUnbelieved) {

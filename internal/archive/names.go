@@ -25,11 +25,11 @@ const (
 	chunkEnd  = ".zst.age"
 )
 
-// folder is before the names of all pieces of a file.
-func (p Piece) folder() string { return Prefix + p.Server + "/" + p.Series + "/" + p.File + "/" }
+// Folder is before the names of all pieces of a file.
+func (p Piece) Folder() string { return Prefix + p.Server + "/" + p.Series + "/" + p.File + "/" }
 
 // stem is before the names of all objects of a piece.
-func (p Piece) stem() string { return p.folder() + fmt.Sprintf("%016d-%016d", p.From, p.To) }
+func (p Piece) stem() string { return p.Folder() + fmt.Sprintf("%016d-%016d", p.From, p.To) }
 
 // Name is the object that is its entry.
 func (p Piece) Name() string { return p.stem() + entryName }

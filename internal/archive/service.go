@@ -52,6 +52,9 @@ type Inlet struct {
 	UID    int
 	Name   string // in the status
 	Accept func(o Offer, head []byte) (Piece, error)
+	Gaps   Gaps // nil where nobody looks for any
+
+	torn chan struct{} // a piece did not join on
 }
 
 // atOnce is how many may be handing over at a time. A server does one after the other.
@@ -79,6 +82,9 @@ func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 		<-ctx.Done()
 		_ = in.Close() // which ends Accept
 	})
+	if in.torn = make(chan struct{}, 1); in.Gaps != nil {
+		all.Go(func() { s.gaps(ctx, in) })
+	}
 	places := make(chan struct{}, atOnce)
 	for {
 		c, err := in.Inlet.Accept()
@@ -124,6 +130,9 @@ func (s *Service) receive(ctx context.Context, in *Inlet, c *reach.Caller) {
 		held = err == nil
 		return p, err
 	})
+	if err == nil {
+		in.joined(p)
+	}
 	if held {
 		<-s.turn
 	}
@@ -162,7 +171,7 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 		if t.Break != "" {
 			s.Say(f.Name() + ": the log broke off: " + t.Break)
 		}
-		left := s.broken(ctx, f, &b, t.Breaks)
+		left := s.broken(ctx, f.Name(), f.Knows, &b, t.Breaks)
 		s.tell(ctx, f.Name(), err, func(one *Source) {
 			kept := one.Kept
 			one.well(t.Last, t.Bytes, s.Board.Now())
@@ -182,7 +191,7 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 }
 
 // broken gives the breaks of a log that still matter.
-func (s *Service) broken(ctx context.Context, f Follower, b *breaks, all []Break) []Break {
+func (s *Service) broken(ctx context.Context, name string, isBase func(manifest.Manifest) bool, b *breaks, all []Break) []Break {
 	ctx, cancel := context.WithTimeout(ctx, s.Within)
 	defer cancel()
 	left, err := b.matter(all, s.Board.Now(), func(since time.Time) (time.Time, error) {
@@ -190,10 +199,10 @@ func (s *Service) broken(ctx context.Context, f Follower, b *breaks, all []Break
 		if err != nil {
 			return time.Time{}, err
 		}
-		return shelf.Newest(ctx, f.Knows, since)
+		return shelf.Newest(ctx, isBase, since)
 	})
 	if err != nil && ctx.Err() == nil {
-		s.Say(f.Name() + ": whether a base backup was taken since its log broke off: " + err.Error())
+		s.Say(name + ": whether a base backup was taken since its log broke off: " + err.Error())
 	}
 	return left
 }

@@ -43,13 +43,19 @@ type served struct {
 	socket string
 	board  *Board
 	dir    string
+	gaps   Gaps
 	mu     sync.Mutex
 	told   []string
 }
 
 func serve(t *testing.T, w *world, within time.Duration, follow ...Follower) *served {
 	t.Helper()
-	s := &served{world: w, dir: t.TempDir()}
+	return serveWith(t, w, within, nil, follow...)
+}
+
+func serveWith(t *testing.T, w *world, within time.Duration, gaps Gaps, follow ...Follower) *served {
+	t.Helper()
+	s := &served{world: w, dir: t.TempDir(), gaps: gaps}
 	s.socket = filepath.Join(s.dir, "socket/s")
 	s.board = &Board{Do: hosttest.LiveDoer(t), File: StatusFile(s.dir, "main"), Now: time.Now}
 	must(t, s.board.Begin(t.Context(), Status{Name: "main"}))
@@ -68,7 +74,7 @@ func (s *served) run(t *testing.T, w *world, within time.Duration, follow ...Fol
 	ctx, end := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- service.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal", Accept: func(o Offer, _ []byte) (Piece, error) {
+		ended <- service.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal", Gaps: s.gaps, Accept: func(o Offer, _ []byte) (Piece, error) {
 			return Piece{Server: "s", Series: "wal", File: o.File, To: o.Size}, nil
 		}}, follow)
 	}()

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrGivenUp is the error of a run whose backup prune has given up, because the run was silent for too long, or whose backup
-// exists already. What it has sent is of no use.
+// exists already, or is made by another. What it has sent is of no use.
 var ErrGivenUp = errors.New("it made no progress for so long that a prune considered it dead")
 
 // DefaultBeat is how often a run says that it is alive. Prune gives up a run that was silent for a hundred times as long.
@@ -33,10 +33,13 @@ type claim struct {
 	shared bool
 	// fresh: the id is new and random, so that no such backup can exist yet. Writing the claim for the first time proves that.
 	fresh bool
-	mu    sync.Mutex
-	tag   string // of the claim in the store; "" for none yet
-	now   func() time.Time
-	last  time.Time // when it was written
+	// note writes a word down before it is in the claim, and ours tells whether a word was written down; nil where nobody resumes.
+	note func(ctx context.Context, word string) error
+	ours func(word string) bool
+	mu   sync.Mutex
+	tag  string // of the claim in the store; "" for none yet
+	now  func() time.Time
+	last time.Time // when it was written
 }
 
 // claims are those of one run, in every store that it writes to.
@@ -47,10 +50,10 @@ type claims struct {
 
 // alive writes the claims of a backup, and renews them until end is called. before: an earlier run has begun the backup, so that its
 // claims must exist.
-func (b *Backup) alive(ctx context.Context, to *store.Fan, id string, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
+func (b *Backup) alive(ctx context.Context, to *store.Fan, r *running, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
 	c = &claims{to: to, of: map[store.Store]*claim{}}
 	for _, s := range b.Stores() {
-		c.of[s] = &claim{in: s, id: id, needs: needs, fresh: !before, now: b.Now}
+		c.of[s] = &claim{in: s, id: r.head.ID, needs: needs, fresh: !before, note: r.beat, ours: r.ours, now: b.Now}
 	}
 	limited, end, err = c.keep(ctx, before, b.Beat)
 	return limited, c, end, err
@@ -122,7 +125,8 @@ func (c *claim) begin(ctx context.Context, before bool) (err error) {
 	return err
 }
 
-// take takes over the claim of an earlier run.
+// take takes over the claim of an earlier run of this machine. If it is another's, that one goes on with the backup: a copy of the machine
+// that was made amid it, or the machine of which this is a copy. Both would write the same objects.
 func (c *claim) take(ctx context.Context) error {
 	text, tag, err := c.in.Get(ctx, manifest.ClaimName(c.id), make([]byte, manifest.MaxClaim))
 	if errors.Is(err, store.ErrNotFound) {
@@ -131,7 +135,7 @@ func (c *claim) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if was, bad := manifest.OpenClaim(text, c.id); bad == nil && was.GivenUp {
+	if was, bad := manifest.OpenClaim(text, c.id); bad == nil && (was.GivenUp || c.ours != nil && !c.ours(was.Beat)) {
 		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
 	}
 	c.tag = tag
@@ -152,7 +156,13 @@ func (c *claim) beat(ctx context.Context) error {
 }
 
 func (c *claim) write(ctx context.Context) error {
-	text, err := manifest.Claim{ID: c.id, Needs: c.needs, Beat: dice.Hex(16)}.Write()
+	beat := dice.Hex(16)
+	if c.note != nil {
+		if err := c.note(ctx, beat); err != nil {
+			return err
+		}
+	}
+	text, err := manifest.Claim{ID: c.id, Needs: c.needs, Beat: beat}.Write()
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,13 @@ package backup
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -28,7 +31,7 @@ type Restore struct {
 	Workers int
 	Pace    *stream.Pace // of what is fetched
 	Doing   func(Progress)
-	Books   string // directory of the inventory, for what is made beside its target
+	Books   string // directory of the inventory, for what is made beside its target, and for the locks of what it restores to
 	Home    string // of whoever restores, for the line of Command; "" for none
 
 	count *tally // of several streams; nil where one is all
@@ -68,7 +71,8 @@ type Received struct {
 }
 
 // Datasets restores a backup, and what it needs, to datasets of ZFS below a target, which are not there yet. They
-// are not mounted. What an earlier run has restored whole is kept, and not read again.
+// are not mounted. What an earlier run has restored whole is kept, and not read again. While another restores to one of them it is
+// refused.
 func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
 	if !zfs.IsDataset(target) {
 		return nil, hint.Usage(fmt.Sprintf("%q is not a dataset", target), "name one: tank/restored")
@@ -83,6 +87,11 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	r = r.counted(chain)
 	streams := datasets(m)
 	names := under(streams, target)
+	unlock, err := r.alone(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	there, err := r.there(ctx, target)
 	if err == nil {
 		err = r.free(ctx, chain, names, there)
@@ -108,6 +117,27 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 		all = append(all, got)
 	}
 	return all, nil
+}
+
+// alone keeps other restores from some datasets, and is refused while one is at them: also by what a restore that was killed has left of
+// itself, since zfs receive can go on for as long as its pool does not answer. What it has made until then would look like somebody else's.
+func (r Restore) alone(ctx context.Context, names map[string]string) (unlock func(), err error) {
+	var locks []func()
+	unlock = func() {
+		for _, one := range locks {
+			one()
+		}
+	}
+	for _, name := range slices.Sorted(maps.Values(names)) {
+		sum := sha256.Sum256([]byte(name))
+		one, err := r.Do.Lock(ctx, path.Join(r.Books, restores+hex.EncodeToString(sum[:8])+".lock"))
+		if err != nil {
+			unlock()
+			return nil, fmt.Errorf("restore to %s: %w", name, host.HeldBy(err, "another Plumb is restoring to it", "wait until it has ended"))
+		}
+		locks = append(locks, one)
+	}
+	return unlock, nil
 }
 
 // free refuses, before anything is made, to restore over a dataset that is not what an earlier run left, to go on with.

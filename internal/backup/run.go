@@ -55,11 +55,11 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 			}
 		}
 	}
-	run, c, still, err := b.alive(ctx, to, r.head.ID, goesOn, job.needs())
+	run, c, still, err := b.alive(ctx, to, r, goesOn, job.needs())
 	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone
 		goesOn = false
 		if to, err = b.anew(ctx, r, job); err == nil {
-			run, c, still, err = b.alive(ctx, to, r.head.ID, false, job.needs())
+			run, c, still, err = b.alive(ctx, to, r, false, job.needs())
 		}
 	}
 	if err != nil {

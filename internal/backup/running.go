@@ -36,6 +36,7 @@ type running struct {
 	log  journal.Log
 	sent map[place]stream.Sent // by runs before this one
 	less map[string]bool       // stores that were left out: what was sent since they do not have
+	said map[string]bool       // words of the claims
 	twin error                 // an ErrTwin, when it was met
 }
 
@@ -63,6 +64,7 @@ const (
 	kindSent    = "sent"
 	kindLess    = "less"
 	kindWorkers = "workers"
+	kindBeat    = "beat"
 )
 
 // errLess is why a store does not get a backup that an earlier run began.
@@ -79,7 +81,7 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	if err := b.forget(ctx); err != nil {
 		b.warn("remove the records of killed runs", err)
 	}
-	r = &running{b: b, to: to, file: file, sent: map[place]stream.Sent{}, less: map[string]bool{}}
+	r = &running{b: b, to: to, file: file, sent: map[place]stream.Sent{}, less: map[string]bool{}, said: map[string]bool{}}
 	goesOn, err = r.read(ctx)
 	if err == nil && goesOn && !(r.same(job) && r.narrow()) { // what is there is left for prune
 		goesOn = false
@@ -155,6 +157,10 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 			var url string
 			err = json.Unmarshal(one.Body, &url)
 			r.less[url] = true
+		case one.Kind == kindBeat:
+			var word string
+			err = json.Unmarshal(one.Body, &word)
+			r.said[word] = true
 		case one.Kind == kindWorkers:
 			err = json.Unmarshal(one.Body, &r.head.Workers)
 		default:
@@ -176,7 +182,7 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 		return err
 	}
 	r.b.warn("the backup is made anyway", r.twin)
-	r.to, r.log, r.sent, r.less = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}
+	r.to, r.log, r.sent, r.less, r.said = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}, map[string]bool{}
 	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: dice.Hex(32), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
@@ -189,6 +195,21 @@ func (r *running) note(ctx context.Context, kind string, body any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.append(ctx, kind, body)
+}
+
+// beat writes the word of a claim down.
+func (r *running) beat(ctx context.Context, word string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said[word] = true
+	return r.append(ctx, kindBeat, word)
+}
+
+// ours tells whether a claim is of a run of this machine.
+func (r *running) ours(word string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said[word]
 }
 
 // append writes something down, while there is room.

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrTwin says that another machine has the signing key of this one: it was made from a copy of its disk, or this was made from one of
-// its. Nobody can tell their backups apart, and a prune keeps for one day only one of both.
+// its. Nobody can tell their backups apart, and rules would keep for one day only one of both, so that a prune is stopped by it.
 var ErrTwin = errors.New("a copy of this machine, with its signing key, backs up here too")
 
 const (
@@ -27,68 +27,126 @@ const (
 	mostLooked = 100    // are looked at in one run: others can put names there
 )
 
-// begunFile has the IDs of the backups that this machine began, all since the first of them, and of those that it has told of.
-func (b *Backup) begunFile() string { return path.Join(b.Dir, "begun") }
+// Begun says which backups this machine began: their IDs, all since the first of them, the oldest first. Among them are those of a twin
+// that were told of.
+type Begun []string
 
-// begun reads it; the oldest comes first.
-func (b *Backup) begun(ctx context.Context) ([]string, error) {
-	text, err := b.Do.Raw(ctx, b.begunFile())
+// ofTwin ends what is written down of a backup that a twin began.
+const ofTwin = "+twin"
+
+// Foreign tells of a backup that the key of this machine signed whether another machine began it. What is older than all that was
+// written down may be of this one.
+func (b Begun) Foreign(id string) bool {
+	if len(b) == 0 || id < strings.TrimSuffix(b[0], ofTwin) {
+		return false
+	}
+	_, is := slices.BinarySearch(b, id)
+	return !is
+}
+
+// told tells whether a backup was told of before.
+func (b Begun) told(id string) bool {
+	_, is := slices.BinarySearch(b, id+ofTwin)
+	return is
+}
+
+func begunFile(dir string) string { return path.Join(dir, "begun") }
+
+// ReadBegun reads which backups a machine began; nothing where nothing was written down.
+func ReadBegun(ctx context.Context, d host.Doer, dir string) (Begun, error) {
+	text, err := d.Raw(ctx, begunFile(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return strings.Fields(string(text)), err
+	if err != nil {
+		return nil, fmt.Errorf("read which backups this machine began: %w", err)
+	}
+	return strings.Fields(string(text)), nil
+}
+
+func (b Begun) write(ctx context.Context, d host.Doer, dir string) error {
+	slices.Sort(b)
+	b = b[max(0, len(b)-mostBegun):]
+	return d.Replace(ctx, begunFile(dir), []byte(strings.Join(b, "\n")+"\n"), 0o600)
+}
+
+func lockBegun(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
+	return host.LockWithin(ctx, d, begunFile(dir)+".lock", lockTime)
+}
+
+// Adopt has this machine take backups for its own that its key signed, and that it does not know to have begun.
+func Adopt(ctx context.Context, d host.Doer, dir string, ids []string) error {
+	unlock, err := lockBegun(ctx, d, dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	known, err := ReadBegun(ctx, d, dir)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !known.Foreign(id) {
+			continue
+		}
+		known = append(slices.DeleteFunc(known, func(one string) bool { return one == id+ofTwin }), id)
+		slices.Sort(known)
+	}
+	return known.write(ctx, d, dir)
 }
 
 // begins writes down which backup this machine begins. It gives an ErrTwin when its key has signed one, since the first that was
 // written down, that it did not begin. Each such backup is told once. there are those of all stores.
 func (b *Backup) begins(ctx context.Context, id string, there map[string]store.Store) (twin, err error) {
-	unlock, err := host.LockWithin(ctx, b.Do, b.begunFile()+".lock", lockTime)
+	unlock, err := lockBegun(ctx, b.Do, b.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	known, err := b.begun(ctx)
+	known, err := ReadBegun(ctx, b.Do, b.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("read which backups this machine began: %w", err)
+		return nil, err
 	}
 	others := b.others(ctx, known, there)
 	known = append(known, id)
 	for _, m := range others {
-		known = append(known, m.ID)
+		known = append(known, m.ID+ofTwin)
 	}
-	slices.Sort(known)
-	known = known[max(0, len(known)-mostBegun):]
-	err = b.Do.Replace(ctx, b.begunFile(), []byte(strings.Join(known, "\n")+"\n"), 0o600)
+	err = known.write(ctx, b.Do, b.Dir)
 	if tree.Full(err) { // without this one in it the next run would take it for another's
 		b.warn("a copy of this machine that backs up here too is not noticed", err)
-		err = b.Do.Remove(ctx, b.begunFile())
+		err = b.Do.Remove(ctx, begunFile(b.Dir))
 	}
 	if len(others) == 0 {
 		return nil, err
 	}
-	last, more := others[0], ""
-	if len(others) > 1 {
-		more = ", and " + units.Count(len(others)-1, "other")
-	}
-	twin = hint.With(fmt.Errorf("backup %s%s, signed as %s, is not of this machine: %w", last.ID, more, last.Host, ErrTwin),
-		"on the copy move "+b.Dir+" away, so that it makes a key of its own, and give it a prefix of its own; if this machine was only reset to an earlier state, nothing needs to be done: each backup is reported once")
-	return twin, err
+	return hint.With(Twin(others[0], len(others)), OnTheCopy(b.Dir)+"; if this machine was only reset to an earlier state, each backup is reported once, and plumb backup prune asks for --adopt"), err
 }
 
-// others gives the backups, newest first, that the key of this machine signed, and that it did not begin.
-func (b *Backup) others(ctx context.Context, known []string, there map[string]store.Store) (all []manifest.Manifest) {
-	if len(known) == 0 {
-		return nil
+// Twin is the ErrTwin of some backups, of which it names the newest.
+func Twin(newest manifest.Manifest, n int) error {
+	more := ""
+	if n > 1 {
+		more = ", and " + units.Count(n-1, "other")
 	}
+	return fmt.Errorf("backup %s%s, signed as %s, is not of this machine: %w", newest.ID, more, newest.Host, ErrTwin)
+}
+
+// OnTheCopy is what to do where the copy of a machine has its key.
+func OnTheCopy(dir string) string {
+	return "on the copy move " + dir + " away, so that it makes a key of its own, and give it a prefix of its own"
+}
+
+// others gives the backups, newest first, that the key of this machine signed, that it did not begin, and that were not told of.
+func (b *Backup) others(ctx context.Context, known Begun, there map[string]store.Store) (all []manifest.Manifest) {
 	looked := 0
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(there))) {
-		if id < known[0] || looked == mostLooked { // from before anything was written down, it may be of this machine
-			break
-		}
-		if _, is := slices.BinarySearch(known, id); is {
+		if !known.Foreign(id) || known.told(id) {
 			continue
 		}
-		looked++
+		if looked++; looked > mostLooked {
+			break
+		}
 		if m, err := b.read(ctx, there[id], id); err == nil { // or it is nobody's whom we know, or gone
 			all = append(all, m)
 		}

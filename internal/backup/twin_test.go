@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,7 +91,7 @@ func TestTwin(t *testing.T) {
 func TestTwinOfAnEarlierState(t *testing.T) {
 	w := newWorld(t)
 	w.met(t)
-	if err := os.Remove(w.begunFile()); err != nil { // as a version before this one left it
+	if err := os.Remove(begunFile(w.Dir)); err != nil { // as a version before this one left it
 		t.Fatal(err)
 	}
 	w.met(t)
@@ -105,6 +106,77 @@ func TestTwinOfAnEarlierState(t *testing.T) {
 		if _, told := before.met(t); told != want {
 			t.Errorf("told of %q, and not of %q", told, want)
 		}
+	}
+}
+
+// TestTwinAmidABackup copies a machine amid a backup, which goes on there: the copy makes another backup, and does not write the objects of
+// this one. Both are whole.
+func TestTwinAmidABackup(t *testing.T) {
+	w := newWorld(t)
+	good := w.Store
+	job := command("seq 60000")
+	die := func() {
+		t.Helper()
+		w.Store = dyingAfter(good, 1)
+		if _, err := w.Run(t.Context(), job); !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
+		w.Store = good
+	}
+	die()
+	other := w.copied(t)
+	die() // it went on meanwhile, and is not through
+	theirs, err := other.Run(t.Context(), job)
+	if err != nil || theirs.GoesOn {
+		t.Errorf("the copy goes on with it: %t, %v", theirs.GoesOn, err)
+	}
+	ours, err := w.Run(t.Context(), job)
+	if err != nil || !ours.GoesOn || ours.ID == theirs.ID {
+		t.Errorf("%s and %s, gone on with: %t, %v", ours.ID, theirs.ID, ours.GoesOn, err)
+	}
+	for _, m := range []manifest.Manifest{ours.Manifest, theirs.Manifest} {
+		if _, err := (Verify{Vault: w.vault(t), Percent: 100}).Run(t.Context(), m); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAdopt: what was told of a twin, and what was not yet, stays foreign until a machine adopts it, and only that is adopted.
+func TestAdopt(t *testing.T) {
+	w := newWorld(t)
+	own, _ := w.met(t)
+	other := w.copied(t)
+	first, _ := other.met(t)
+	last, _ := w.met(t)
+	second, _ := other.met(t)
+	foreign := func(want ...string) {
+		t.Helper()
+		begun, err := ReadBegun(t.Context(), w.Do, w.Dir)
+		var got []string
+		for _, id := range []string{"20200101T000000Z-0badc0de", own, first, last, second} {
+			if begun.Foreign(id) {
+				got = append(got, id)
+			}
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("foreign are %q, and not %q: %v", got, want, err)
+		}
+	}
+	foreign(first, second)
+	if err := Adopt(t.Context(), w.Do, w.Dir, []string{first, own}); err != nil {
+		t.Error(err)
+	}
+	foreign(second)
+	if _, told := w.met(t); told != second {
+		t.Errorf("told of %q, and not of %s", told, second)
+	}
+	foreign(second)
+	if err := Adopt(t.Context(), w.Do, w.Dir, []string{second}); err != nil {
+		t.Error(err)
+	}
+	foreign()
+	if (Begun{}).Foreign(own) {
+		t.Error("nothing was written down, and one is another's")
 	}
 }
 
@@ -126,7 +198,7 @@ func TestTwinWithoutRoom(t *testing.T) {
 	w := newWorld(t)
 	w.met(t)
 	there := w.Do
-	w.Do = full{there, w.begunFile()}
+	w.Do = full{there, begunFile(w.Dir)}
 	w.met(t)
 	w.Do = there
 	for range 2 {

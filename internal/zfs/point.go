@@ -255,12 +255,13 @@ func IsFuse(all []Property) bool {
 }
 
 // AsStored are the flags by which OpenZFS sends blocks as they lie on the disk; raw also those that
-// are encrypted, and then whoever receives them needs no key.
+// are encrypted, and then whoever receives them needs no key. Embedded blocks (-e) are not among them: no OpenZFS
+// receives those below an encrypted dataset (dmu_recv.c), and they are small.
 func AsStored(raw bool) []string {
 	if raw {
-		return []string{"-L", "-c", "-e", "-w"}
+		return []string{"-L", "-c", "-w"}
 	}
-	return []string{"-L", "-c", "-e"}
+	return []string{"-L", "-c"}
 }
 
 // Estimate is the command by which OpenZFS says how much one that sends will give. It sends nothing.

@@ -12,9 +12,11 @@ func TestCommandsOfPoints(t *testing.T) {
 	facts := map[string]string{"org.plumb:b": "two words", "org.plumb:a": "1"}
 	for want, argv := range map[string][]string{
 		"zfs snapshot -o org.plumb:a=1 -o org.plumb:b=two words t/a@p t/b@p": TakeSnapshots(facts, "t/a@p", "t/b@p"),
-		"zfs snapshot -r t@p":                                  TakeSnapshotsBelow(nil, "t@p"),
-		"zfs list -H -r -t snapshot -o name t":                 SnapshotsBelow("t"),
-		"zfs send -nvP -L -c -e -i t#b t@p":                    Estimate([]string{"zfs", "send", "-L", "-c", "-e", "-i", "t#b", "t@p"}),
+		"zfs snapshot -r t@p":                  TakeSnapshotsBelow(nil, "t@p"),
+		"zfs list -H -r -t snapshot -o name t": SnapshotsBelow("t"),
+		"zfs send -nvP -L -c -i t#b t@p":       Estimate([]string{"zfs", "send", "-L", "-c", "-i", "t#b", "t@p"}),
+		"-L -c":                                AsStored(false),
+		"-L -c -w":                             AsStored(true),
 		"zfs list -H -r -t filesystem,volume -o name,origin t": Origins("t"),
 		"zfs allow t":                            Granted("t"),
 		"zfs list -H -d 1 -t bookmark -o name t": BookmarksOf("t"),

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/stack"
@@ -41,6 +42,8 @@ type Pruner struct {
 	Own  []note.Verifier // keys of this host, also those it gave up: a stone does no more than who can write it could do without
 	Sign note.Signer     // nil to look only
 	Host string
+	Do   host.Doer // reads in Dir, where the key of this host is, which backups it began; nil where nobody asks
+	Dir  string
 	// Products are those whose logs are pruned: what no backup needs any more goes with the backups.
 	Products []archive.Product
 	Grace    time.Duration
@@ -57,6 +60,7 @@ type Options struct {
 	Server    string   // of the backups of this one only; "" for all
 	AllRight  int      // see keep.Options
 	ShortLock bool     // that the store locks objects for less time than rules keep them is all right
+	Adopt     bool     // what a twin made is this machine's own from now on
 }
 
 // Plan is what is to become of the backups of a store.
@@ -70,6 +74,7 @@ type Plan struct {
 	Brakes   []keep.Brake  `json:"safety_stops"`      // why nothing at all goes
 	Versions bool          `json:"versions"`          // the store keeps what is replaced or removed, as a version of before
 	Unknown  string        `json:"unknown,omitempty"` // what could not be asked of the store
+	Twins    []string      `json:"-"`                 // the IDs of those that this host signed, and did not make
 }
 
 // Leaving is a backup that a prune before has marked.
@@ -171,6 +176,7 @@ func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown 
 		return plan, err
 	}
 	plan.doubt(all.bad)
+	p.twins(&plan, s, o)
 	p.brake(&plan, s, o, lock)
 	plan.Logs, err = p.judgeLogs(ctx, s, plan.Going())
 	return plan, err
@@ -229,6 +235,20 @@ func (p *Plan) doubt(bad []*folder) {
 	}
 	p.stop("repair it, or remove that object by hand; if another host of yours signed it, give its key with --trust KEY",
 		"%s cannot be read or is not trusted, and may need any of the others: %v%s", what(bad[0]), bad[0].bad, more)
+}
+
+// twins stops all while another machine with the key of this one backs up here too: for the rules the backups of both are of one server,
+// and of those of one day one stays. Who names backups by their IDs is not stopped.
+func (p Pruner) twins(plan *Plan, s survey, o Options) {
+	var newest manifest.Manifest
+	for _, id := range s.ids {
+		if f := s.folders[id]; f.twin {
+			plan.Twins, newest = append(plan.Twins, id), *f.m
+		}
+	}
+	if n := len(plan.Twins); n > 0 && !o.Adopt && len(o.Names) == 0 {
+		plan.stop(backup.OnTheCopy(p.Dir)+"; then, or if this machine was only put back to an earlier state, --adopt prunes those backups as its own from now on", "%v", backup.Twin(newest, n))
+	}
 }
 
 var words = keep.Words{Thing: "backup", Remove: "remove", Prove: "prove a newer one (plumb verify --restore)"}

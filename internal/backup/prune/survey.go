@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 )
@@ -26,7 +27,8 @@ type folder struct {
 
 	m     *manifest.Manifest // when the backup is there
 	stone *manifest.Stone    // when it is being removed
-	own   bool               // by us
+	own   bool               // signed by us
+	twin  bool               // by us, and another machine began it
 	held  *manifest.Manifest // what the stone holds
 	claim manifest.Claim     // of a backup without manifest
 	bad   error              // what is there cannot be read, or is not believed
@@ -59,10 +61,26 @@ func (p Pruner) look(ctx context.Context, at time.Time) (survey, error) {
 			err = p.read(ctx, s.folders[id], at)
 		}
 	}
+	if err == nil {
+		err = p.meet(ctx, s)
+	}
 	if err != nil {
 		return s, fmt.Errorf("look at the backups of %s: %w", p.Store.URL(), err)
 	}
 	return s, nil
+}
+
+// meet finds the backups that another machine began which has the key of this one. Which this one began is read last: it is written down
+// before anything of a backup is in the store.
+func (p Pruner) meet(ctx context.Context, s survey) error {
+	if p.Do == nil {
+		return nil
+	}
+	begun, err := backup.ReadBegun(ctx, p.Do, p.Dir)
+	for id, f := range s.folders {
+		f.twin = f.m != nil && f.own && begun.Foreign(id)
+	}
+	return err
 }
 
 func (s *survey) add(i store.Info) {
@@ -133,7 +151,10 @@ func (p Pruner) read(ctx context.Context, f *folder, at time.Time) error {
 		f.stoneOf(p, text)
 		return nil
 	}
-	f.m, f.bad = p.open(text, f.id)
+	if f.m, f.bad = p.open(text, f.id); f.m != nil {
+		_, _, err := manifest.Open(text, p.Own...)
+		f.own = err == nil
+	}
 	return nil
 }
 

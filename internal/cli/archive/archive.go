@@ -263,7 +263,7 @@ func (o asked) inlet() (*archive.Inlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &archive.Inlet{Inlet: in, UID: uid, Name: "write-ahead log", Accept: func(offer archive.Offer, head []byte) (archive.Piece, error) {
+	return &archive.Inlet{Inlet: in, UID: uid, Name: "write-ahead log", Gaps: new(pitr.Gaps), Accept: func(offer archive.Offer, head []byte) (archive.Piece, error) {
 		err := pitr.Check(offer.File, offer.Size, offer.System, head)
 		return archive.Piece{Server: pitr.Server(offer.System), Series: pitr.Series, File: offer.File, To: offer.Size}, err
 	}}, nil

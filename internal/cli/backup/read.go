@@ -221,6 +221,11 @@ func (v opened) bring(ctx context.Context, t target) error {
 	}
 	began := time.Now()
 	r := v.restoring(v.doing(v.o.json || t.output == "-"))
+	if t.into != "" {
+		if r.Books, err = v.o.books(); err != nil {
+			return err
+		}
+	}
 	var all []backup.Received
 	var told protect.Point
 	if t.start != "" { // before hours of restoring
@@ -230,9 +235,7 @@ func (v opened) bring(ctx context.Context, t target) error {
 	}
 	switch {
 	case strings.HasPrefix(t.into, "/"):
-		if r.Books, err = v.o.books(); err == nil {
-			all, err = r.Subvolumes(ctx, m, t.into)
-		}
+		all, err = r.Subvolumes(ctx, m, t.into)
 	case t.into != "":
 		all, err = r.Datasets(ctx, m, t.into)
 	default:

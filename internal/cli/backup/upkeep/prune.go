@@ -71,7 +71,8 @@ where the first base backup that stays begins: nothing can need them. If a serve
 has no base backup here, all of its log stays.
 
 Nothing at all is removed if a manifest cannot be read or is not trusted, because it
-may need any of the others, or if clocks jumped. Nothing of a server is removed if
+may need any of the others, if clocks jumped, or if another machine with this
+host's key made some of the backups (--adopt). Nothing of a server is removed if
 more than a quarter would be (--all-right N allows exactly N), or if the last proven
 backup would be; the last backup is never removed, and by RULES neither is the
 newest base backup. What the store keeps locked stays until the lock ends. The store
@@ -104,7 +105,9 @@ Exit codes:
 	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "`TIME` in which pruned backups and killed runs can still come back, at least 24h")
 	fl.IntVar(&o.AllRight, "all-right", 0, "allow exactly `N` backups of each server to be removed, even if that is more than a quarter")
 	fl.BoolVar(&o.ShortLock, "short-lock", false, "accept that the store locks objects for less time than the rules keep them")
+	fl.BoolVar(&o.Adopt, "adopt", false, "take for this host's own, from now on, what its key signed and another machine made")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
+	shell.OnlyWith(c, "adopt", "keep")
 	shell.YesFlag(c, &o.yes)
 	return c
 }
@@ -137,7 +140,7 @@ func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p
 	if err != nil {
 		return p, err
 	}
-	p = prune.Pruner{Grace: o.grace, Host: shell.Hostname(), Now: time.Now, Doing: o.going(), Products: o.logs}
+	p = prune.Pruner{Grace: o.grace, Host: shell.Hostname(), Now: time.Now, Doing: o.going(), Products: o.logs, Do: d, Dir: at}
 	if !o.dryRun {
 		if p.Sign, _, err = backup.HostKey(ctx, d, at, p.Host); err != nil {
 			return p, err
@@ -178,6 +181,11 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 	}
 	if what := going(plan); what != "" {
 		if err := o.Ask("Remove what goes ("+what+")?", o.yes); err != nil {
+			return err
+		}
+	}
+	if o.Adopt {
+		if err := backup.Adopt(ctx, d, p.Dir, plan.Twins); err != nil {
 			return err
 		}
 	}

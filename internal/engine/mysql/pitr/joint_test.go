@@ -422,6 +422,21 @@ func TestAlone(t *testing.T) {
 	}
 }
 
+// A host whose key was stolen signs what somebody else writes. What is to go into a statement is looked at.
+func TestGTIDsThatAreNone(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	l.write("binlog.000001", begin(), change(1))
+	l.turns()
+	base := baseAt("binlog.000001", len(begin()), time.Now())
+	base.Facts[factGTID] = "', GLOBAL general_log_file = '/var/lib/mysql/x.cnf"
+	for _, a := range []moment.Asked{{To: replay.Target{Text: "the end"}}, {Alone: true}, {Log: "mysql", To: replay.Target{Text: "the end"}}} {
+		if _, err := (Engine{}).Plan(t.Context(), l.shelf, base, a); err == nil || !strings.Contains(err.Error(), "which are no GTIDs") {
+			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}
+
 // What is wrong with where it is restored, and what this machine lacks, is told before the archive is read, which may take hours.
 func TestNotReady(t *testing.T) {
 	l := newLog(t)

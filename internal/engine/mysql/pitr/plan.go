@@ -46,6 +46,9 @@ func baseOf(m manifest.Manifest) (b base, err error) {
 	if b.version = version; !strings.Contains(rest, "MariaDB") {
 		return b, hint.With(fmt.Errorf("it is of a server %s", m.Facts[factVersion]), "Plumb replays onto bases of MariaDB: restore it with --command, and replay by hand what plumb archive keeps")
 	}
+	if strings.Trim(b.at.GTID, "0123456789-,") != "" { // it goes into a statement, and into what a person is told to type
+		return b, fmt.Errorf("it ends at %.100q, which are no GTIDs", b.at.GTID)
+	}
 	if len(m.Streams) != 1 {
 		return b, fmt.Errorf("it has %d streams", len(m.Streams))
 	}

@@ -309,3 +309,10 @@ func FuzzOpens(f *testing.F) {
 		}
 	})
 }
+
+// The server gives its line to a shell, in which a directory is one word, and reads percent signs itself.
+func TestFetch(t *testing.T) {
+	if got := fetch(set(), "/srv/50% of it"); !strings.HasSuffix(got, ` --pg1-path='/srv/50%% of it' archive-get %f "%p"`) {
+		t.Error(got)
+	}
+}

@@ -109,8 +109,8 @@ func (Tool) Finish(ctx context.Context, d host.Streamer, s driven.Set, b driven.
 	if notes, err = pitr.Settle(ctx, d, a, major, recovery(s, a)); err != nil {
 		return nil, nil, err
 	}
-	next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", major, a.Dir),
-		"it fetches the log from the repository up to the moment, with " + s.Config + ", and then continues on a timeline of its own; when the archive does not reach the moment, it says so in its log and ends"}
+	next = []string{pitr.Start(major, a.Dir),
+		"it fetches the log from the repository up to the moment, with " + s.Config + ", and then continues on a timeline of its own; when the archive does not reach the moment, it says so in its log and ends", pitr.Started}
 	if !a.Replace {
 		next = append(next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the backup is postgresql.auto.conf.before")
 	}

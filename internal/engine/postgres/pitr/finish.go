@@ -50,7 +50,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 		return err
 	}
 	w.Notes = append(w.Notes, notes...)
-	w.Next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", in.base.major, a.Dir), after}
+	w.Next = []string{Start(in.base.major, a.Dir), after, Started}
 	if !a.Replace {
 		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the base is postgresql.auto.conf.before")
 	}
@@ -69,6 +69,14 @@ func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a m
 	return fetchAll(ctx, d, s, slices.Collect(maps.Values(in.w.histories)), a, aside)
 }
 
+// Start is how a restored server is started. It answers nobody while it recovers, and pg_ctl gives up after a minute by itself.
+func Start(major int, dir string) string {
+	return fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s -t 86400 start", major, dir)
+}
+
+// Started is what is left to do when it has recovered: a standby with its settings would stop where it did, and answer nobody.
+const Started = "before a standby is made of it, remove hot_standby and the settings of the recovery from postgresql.auto.conf: a standby has a copy of them"
+
 // Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the
 // one that was backed up is gone, the copy is kept from reaching others. The notes say what a person must look at.
 func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery []postgres.Assignment) (notes []string, err error) {
@@ -77,7 +85,7 @@ func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recove
 	if a.Replace {
 		replace = "yes"
 	}
-	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, postgres.Lines(recovery), postgres.Lines(neutral())); err != nil {
+	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, postgres.Lines(append(plainFor(recovery), recovery...)), postgres.Lines(neutral())); err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(said.String()) {
@@ -114,10 +122,25 @@ func alone() []postgres.Assignment {
 	return []postgres.Assignment{{"restore_command", "false"}, {"recovery_target_timeline", "current"}, {"recovery_target", "immediate"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 }
 
-// neutral are those by which a copy would not reach others, or be reached.
+// plainFor are those by which nothing that the base says of an earlier recovery, or as that of a standby, has a part in this one. Two
+// targets would keep the server from starting, and it would wait as long as a standby is to lag behind. Without hot_standby it replays what
+// a server wrote that had more connections than the base says: with it that ends or pauses a recovery (CheckRequiredParameterValues in
+// xlogrecovery.c). They come first, because emptying a target behind another is an error as well.
+func plainFor(recovery []postgres.Assignment) (all []postgres.Assignment) {
+	for _, one := range []postgres.Assignment{{"recovery_target", ""}, {"recovery_target_name", ""}, {"recovery_target_time", ""}, {"recovery_target_xid", ""}, {"recovery_target_lsn", ""},
+		{"recovery_min_apply_delay", "0"}, {"hot_standby", "off"}} {
+		if !slices.ContainsFunc(recovery, func(set postgres.Assignment) bool { return set[0] == one[0] }) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// neutral are those by which a copy would not reach others, or be reached. A standby's command that cleans its archive up would remove what
+// others still need.
 func neutral() []postgres.Assignment {
 	return []postgres.Assignment{{"listen_addresses", ""}, {"archive_mode", "off"}, {"archive_command", ""}, {"max_logical_replication_workers", "0"}, {"synchronous_standby_names", ""},
-		{"external_pid_file", ""}, {"cluster_name", "restored by plumb"}}
+		{"external_pid_file", ""}, {"cluster_name", "restored by plumb"}, {"archive_cleanup_command", ""}, {"recovery_end_command", ""}}
 }
 
 // script makes a base ready for its first start. recovery.signal comes last: without it the server would take what

@@ -37,5 +37,14 @@ func TestWhatACopyStillDoes(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(data, "recovery.signal")); err != nil {
 			t.Error(err)
 		}
+		text, err := os.ReadFile(filepath.Join(data, "postgresql.auto.conf"))
+		conf := string(text)
+		emptied, target := strings.Index(conf, "recovery_target_time = ''\n"), strings.Index(conf, "recovery_target_lsn = '0/3000028'\n")
+		if err != nil || emptied < 0 || target < emptied || strings.Count(conf, "recovery_target_lsn") != 1 || !strings.Contains(conf, "hot_standby = 'off'\n") {
+			t.Errorf("what the base says of another recovery has a part in this one: %s, %v", conf, err)
+		}
+		if strings.Contains(conf, "archive_cleanup_command = ''\n") == c.replace {
+			t.Errorf("replace %t: %s", c.replace, conf)
+		}
 	}
 }

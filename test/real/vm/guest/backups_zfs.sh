@@ -39,6 +39,11 @@ zpool destroy tank
 stored 0 restore --identity /in/key.txt --into vault/restored
 echo "== its properties are told: $(said_of 'zfs set .*recordsize=16384')"
 echo "== received as it was: $(zfs get -H -o value encryption vault/restored/log | grep -c aes), keys $(zfs get -H -o value keystatus vault/restored/log)"
+# What was not encrypted is encrypted where it comes back, below a dataset that is.
+zfs create -o encryption=on -o keyformat=raw -o keylocation=file:///root/zfs.key vault/secret
+stored 0 restore --identity /in/key.txt --into vault/secret/restored
+echo "== below an encrypted dataset: $(zfs get -H -o value encryptionroot vault/secret/restored/data), $(zfs get -H -o value encryptionroot vault/secret/restored/log)"
+zfs destroy -r vault/secret
 zfs load-key -L file:///root/zfs.key vault/restored/log
 stored 0 restore --identity /in/key.txt --into vault/restored --start back
 echo "== back: $(whole "$(socket_of back)" "$row"), orders $(mariadb -S "$(socket_of back)" -Ne 'SELECT COUNT(*) FROM shop.orders')"
