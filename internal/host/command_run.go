@@ -155,11 +155,14 @@ func (c *child) run() ([]byte, error) {
 // kill kills the command and what it started. It does not wait for them to end.
 func (c *child) kill() { c.signal(Kill) }
 
+// mostSaid is how much of what a command said goes into an error, in bytes: a server names each line of a configuration that it does not take.
+const mostSaid = 1000
+
 // exitError adds what the command said on standard error.
 func exitError(err error, stderr []byte) error {
 	said := strings.Join(strings.FieldsFunc(string(stderr), func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
-	if len(said) > 300 {
-		said = said[:300] + "…"
+	if len(said) > mostSaid {
+		said = said[:mostSaid] + "…"
 	}
 	if said != "" {
 		err = fmt.Errorf("%w: %s", err, strings.ToValidUTF8(said, "?"))
