@@ -252,7 +252,7 @@ func exists(name string) bool { _, err := os.Stat(name); return err == nil }
 func kills(t *testing.T, when string, n int) string {
 	t.Helper()
 	bin := t.TempDir()
-	for _, name := range []string{"mv", "cp", "rm", "mkdir", "chown", "sync"} {
+	for _, name := range []string{"mv", "cp", "rm", "mkdir", "chown", "chmod", "sync"} {
 		real, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
