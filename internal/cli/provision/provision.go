@@ -75,7 +75,7 @@ of a server, its data moved there, and its settings. SPEC says what, not how: ev
 value comes from the rules of plumb check, applied to the host as it will be. So
 check reports nothing above a note afterwards.
 
-It shows every step, what of it cannot be taken back and what check will say, and
+It shows every step, what of it is final and what check will say, and
 asks. Each stage is a change in the journal. If it is killed at any moment, plumb
 provision again continues; --undo takes it back, the last stage first, from the
 journal alone. A second run changes nothing.
