@@ -2,6 +2,7 @@ package provision
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -36,6 +37,7 @@ func TestSwapMariaDB(t *testing.T) {
 				w.fails()
 				w.there()
 				w.andBack("/var/lib/mysql.since-11.8")
+				w.watched()
 				w.killed()
 			default:
 				w.there()
@@ -198,6 +200,64 @@ func (w *swappingMariaDB) andBack(aside string) {
 		w.Error("gone back, what was made for the swap is still there")
 	}
 	w.swap(3, "--undo", "--yes")
+}
+
+// watched: something that watches the server starts it again all the time, once its data were copied, and on the way back once they are in
+// their place. Whatever becomes of the swap, all that the server then acknowledged is there, and the old data never meet the newer server.
+func (w *swappingMariaDB) watched() {
+	w.Helper()
+	w.own("CREATE TABLE shop.w (a INT PRIMARY KEY)")
+	acknowledged, end := w.watch("/var/lib/mysql.before-11.8")
+	out, err := w.command("11.8", "--yes").CombinedOutput()
+	end()
+	w.Logf("swap while the server is watched: %v\n%s", err, out)
+	w.sh("service mariadb status >/dev/null || service mariadb start")
+	if got := strings.TrimSpace(w.own("SELECT COUNT(*) FROM shop.w")); err != nil && got != strconv.Itoa(acknowledged()) {
+		w.Errorf("it has acknowledged %d rows, and %s are there", acknowledged(), got)
+	}
+	if err != nil {
+		if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+			w.Errorf("the swap ended, and there is %s", got)
+		}
+		w.swap(0, "11.8", "--yes")
+	}
+	rows := w.own("SELECT COUNT(*) FROM shop.w")
+	if rows != strconv.Itoa(acknowledged()) {
+		w.Errorf("it has acknowledged %d rows, and after the swap %s are there", acknowledged(), rows)
+	}
+	_, end = w.watch("/var/lib/mysql.since-11.8")
+	w.swap(0, "--undo", "--yes")
+	end()
+	w.sh("service mariadb status >/dev/null || service mariadb start")
+	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+		w.Errorf("gone back while the server is watched there is %s", got)
+	}
+	w.own("DROP TABLE shop.w")
+	w.sh("rm -r /var/lib/mysql.since-11.8")
+}
+
+// watch starts the server, as its user, as often as it can once there is a file of a name, and has it take rows. It gives how many it has
+// acknowledged, and what ends it.
+func (w *swappingMariaDB) watch(once string) (acknowledged func() int, end func()) {
+	w.Helper()
+	dir := w.TempDir()
+	c := exec.Command("sh", "-c", `until [ -e "$1" ] || [ -e "$2/end" ]; do sleep 0.01; done
+n=$(mariadb -N -B -e "SELECT COALESCE(MAX(a), 0) FROM shop.w" 2>/dev/null || echo 0)
+while [ ! -e "$2/end" ]; do
+	setpriv --reuid=mysql --regid=mysql --init-groups -- mariadbd --log-error=/tmp/watched.log >/dev/null 2>&1 &
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		! mariadb -e "INSERT INTO shop.w VALUES ($((n + 1)))" 2>/dev/null || { n=$((n + 1)); echo "$n" >>"$2/ledger"; }
+		sleep 0.1
+	done
+done`, "sh", once, dir)
+	must(w.T, c.Start())
+	return func() int {
+			text, _ := os.ReadFile(filepath.Join(dir, "ledger"))
+			return strings.Count(string(text), "\n")
+		}, func() {
+			must(w.T, os.WriteFile(filepath.Join(dir, "end"), nil, 0o600))
+			must(w.T, c.Wait())
+		}
 }
 
 // killed: what was begun is ended by the next run, whatever it was amid.
