@@ -48,8 +48,9 @@ as chmod 0 "$data"`
 // directory within bears the identity of what was kept, so that one of an earlier way back is not taken for its own. Killed amid that,
 // it goes on: the file $back says which directory holds the data of before once all of them are there, and of what. Only then what
 // was kept is removed, under another name, so that half of it is not copied. Nothing is put in the place of what is not mounted, which
-// would lie over it the next day. The data of before are shut, for the programs of the newer server are still there.
-const putBack = names + still + `data=$1 kept=$2 aside=$3
+// would lie over it the next day. The data of before are shut, for the programs of the newer server are still there; not what lies beside
+// them, such as a log.
+const putBack = names + still + `data=$1 kept=$2 aside=$3 is=$4
 back="$dir/${kept##*/}.back" gone="${kept%/*}/.${kept##*/}.plumb-gone"
 exec 9>"$dir/alone"
 flock 9
@@ -77,7 +78,7 @@ renamed() {
 		as cp -a "$kept/." "$from/"
 	fi
 	whole "$from"
-	as chmod 0 "$from"
+	[ "$is" != data ] || as chmod 0 "$from"
 	[ ! -e "$data" ] || mv -T "$data" "$aside"
 	(empty "$aside") || { mv -T "$aside" "$data"; exit 1; }
 	mv -T "$from" "$data"
@@ -85,8 +86,8 @@ renamed() {
 }
 filled() {
 	within="$data/.$aside" of="of $(who "$kept")"
+	[ "$is" != data ] || as chmod "$(stat -c %a "$kept")" "$data"
 	[ ! -e "$within" ] || as test -e "$within/.$of" || as rmdir "$within" 2>/dev/null || { echo "$within is there already, from an earlier way back: move it away" >&2; exit 1; }
-	as chmod "$(stat -c %a "$kept")" "$data"
 	as mkdir -p -m 700 "$within" "$within/.$of"
 	as test -e "$within/.all" || {
 		as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec mv -t "$within" -- {} +
@@ -94,7 +95,7 @@ filled() {
 	}
 	as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec rm -rf -- {} +
 	as cp -a "$kept/." "$data/"
-	as chmod 0 "$data"
+	[ "$is" != data ] || as chmod 0 "$data"
 	empty "$data"
 	alike "$data" "$kept" ".$aside"
 	whole "$data"

@@ -14,10 +14,11 @@ import (
 	"plumb/test/sandbox"
 )
 
-// watched is a server of which the data were copied, and that something may start again.
+// watched is a server of which the data, and a log beside them, were copied, and that something may start again.
 type watched struct {
 	mounted
-	n next
+	log string
+	n   next
 }
 
 func newWatched(t *testing.T, plain bool) watched {
@@ -27,8 +28,13 @@ func newWatched(t *testing.T, plain bool) watched {
 		m.data = filepath.Join(m.dir, "plain")
 	}
 	m.fill(m.data, "old")
-	sandbox.Need(t, os.Chmod(m.data, 0o750))
-	return watched{m, next{dir: m.dir, server: server{home: provision.Home{Data: m.data}, places: []place{{m.data, m.kept, filepath.Base(m.data) + ".since-11.8"}}}}}
+	log := filepath.Join(m.dir, "log")
+	m.fill(log, "old")
+	for _, dir := range []string{m.data, log} {
+		sandbox.Need(t, os.Chmod(dir, 0o750))
+	}
+	places := []place{{m.data, m.kept, filepath.Base(m.data) + ".since-11.8"}, {log, log + ".before-11.8", "log.since-11.8"}}
+	return watched{m, log, next{dir: m.dir, server: server{home: provision.Home{Data: m.data}, places: places}}}
 }
 
 // swaps copies the data and shuts them. What stands for exchanging the packages notes the mode of the data, there and back. meanwhile is
@@ -40,24 +46,30 @@ func (w watched) swaps(meanwhile func()) (*change.Executor, change.Outcome, erro
 	exchange := func(to string) change.Op {
 		return change.Op{Argv: []string{"sh", "-euc", `stat -c %a "$2" >>"$1/modes"; echo "$3" >"$1/packages"`, "sh", w.dir, w.data, to}}
 	}
-	acts := []change.Act{{Copy: &change.Copy{From: w.data, To: w.kept, Unused: true}}, w.n.shut(),
-		{Switch: &change.Switch{On: "packages", Inspect: change.Inspection{File: filepath.Join(w.dir, "packages")}, After: "new", Exact: true,
-			Do: []change.Op{exchange("new")}, Undo: append(w.n.putBack(), exchange("{before}"))}}}
+	var acts []change.Act
+	for _, p := range w.n.places {
+		acts = append(acts, change.Act{Copy: &change.Copy{From: p.dir, To: p.kept, Unused: true}})
+	}
+	acts = append(acts, w.n.shut(), change.Act{Switch: &change.Switch{On: "packages", Inspect: change.Inspection{File: filepath.Join(w.dir, "packages")}, After: "new", Exact: true,
+			Do: []change.Op{exchange("new")}, Undo: append(w.n.putBack(), exchange("{before}"))}})
 	step := provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "swap", acts)
 	step.Data = true
 	sandbox.Need(w.T, os.WriteFile(filepath.Join(w.dir, "packages"), []byte("old\n"), 0o600))
 	out, err := k.Apply(w.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{Doing: func(_ int, a change.Act, done bool) {
-		if a.Copy != nil && done {
+		if a.Copy != nil && a.Copy.From == w.log && done {
 			meanwhile()
 		}
 	}})
 	return k, out, err
 }
 
-func (w watched) mode(want os.FileMode) {
+// open wants both directories to have the mode that they had.
+func (w watched) open() {
 	w.Helper()
-	if st, err := os.Stat(w.data); err != nil || st.Mode().Perm() != want {
-		w.Errorf("the mode of the data directory is not %o: %v, %v", want, st, err)
+	for _, dir := range []string{w.data, w.log} {
+		if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o750 {
+			w.Errorf("the mode of %s is not what it was: %v, %v", dir, st, err)
+		}
 	}
 }
 
@@ -70,6 +82,7 @@ func TestAServerThatIsStartedAgainEndsTheSwap(t *testing.T) {
 	}{
 		"it runs":        {func(w watched) { sandbox.Busy(w.T, w.data) }, " runs in ", "old"},
 		"it wrote":       {func(w watched) { w.fill(w.data, "a new word") }, "is no longer as it was copied", "a new word"},
+		"it wrote a log": {func(w watched) { w.fill(w.log, "a new word") }, "is no longer as it was copied", "old"},
 		"it made a file": {func(w watched) { sandbox.Need(w.T, os.WriteFile(filepath.Join(w.data, "more"), nil, 0o600)) }, "is no longer as it was copied", "old"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +91,7 @@ func TestAServerThatIsStartedAgainEndsTheSwap(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "Pause what watches it") || exists(filepath.Join(w.dir, "modes")) {
 				t.Errorf("the packages are exchanged: %v; %v", exists(filepath.Join(w.dir, "modes")), err)
 			}
-			w.mode(0o750)
+			w.open()
 			if !w.has(w.data, c.word) {
 				t.Errorf("what was written last is not there")
 			}
@@ -100,7 +113,7 @@ func TestNobodyStartsAServerWhileThePackagesAreExchanged(t *testing.T) {
 		if err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil || !w.has(w.data, "old") {
 			t.Errorf("the data of before are there: %v; %v", w.has(w.data, "old"), err)
 		}
-		w.mode(0o750)
+		w.open()
 		if modes, err := os.ReadFile(filepath.Join(w.dir, "modes")); err != nil || string(modes) != "0\n0\n" {
 			t.Errorf("while the packages were exchanged the modes were %q: %v", modes, err)
 		}
