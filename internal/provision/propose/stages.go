@@ -48,7 +48,7 @@ func (p *planning) accounts(ctx context.Context) error {
 		m.Notes = append(m.Notes, strangers(users, p.Spec.Server.Databases)...)
 	}
 	if !m.Done() || len(p.Spec.Server.Databases) > 0 {
-		p.stage("accounts of "+p.Home.Server.String(), "nobody comes in without a password but whom the kernel names", m)
+		p.stage("accounts of "+p.Home.Server.String(), "no login without a password, except over the socket, where the kernel says who it is", m)
 	}
 	return nil
 }
@@ -76,6 +76,7 @@ func (p *planning) place(ctx context.Context) (err error) {
 	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
 		return err
 	}
+	p.room = p.made.Room
 	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
 	return p.spared(ctx, p.made)
@@ -90,6 +91,8 @@ func (p *planning) uses() error {
 		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, zpool import those of pools that are not imported; pool makes a new one")
 	case t.Text("dataset_type") == "volume":
 		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name its parent dataset, or another one")
+	default:
+		p.room, _ = t.Int("available")
 	}
 	return nil
 }
@@ -201,10 +204,10 @@ func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 func (p *planning) move(ctx context.Context) error {
 	name := "move " + p.Home.Data
 	if p.Moved {
-		p.stage(name, "they lie there", provision.Making{})
+		p.stage(name, "the data are there already", provision.Making{})
 		return nil
 	}
-	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
+	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start, Room: p.room}
 	for _, v := range p.Layout.Volumes {
 		if v.Aside == "" {
 			continue
@@ -237,7 +240,7 @@ func (p *planning) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.stage(name, "to "+p.to()+"; the server stands still while what changed is copied again", making)
+	p.stage(name, "to "+p.to()+"; the server is stopped while what changed meanwhile is copied again", making)
 	p.Stages[len(p.Stages)-1].ForData()
 	return nil
 }

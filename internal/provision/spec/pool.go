@@ -60,7 +60,7 @@ func (r *reader) special(p *Pool, n *strictyaml.Node) {
 		return
 	}
 	if want := p.Survives() + 1; len(p.Special) != want {
-		r.doc.Errorf(n, "pool.special has %s, and needs %d: when they are lost the pool is, so they survive the loss of as many disks as the data do, %d", disks(len(p.Special)), want, want-1)
+		r.doc.Errorf(n, "pool.special has %s, and needs %d: without the special vdev the pool is lost, so it must survive the loss of as many disks as a vdev of the data, which is %d", disks(len(p.Special)), want, want-1)
 	}
 }
 
