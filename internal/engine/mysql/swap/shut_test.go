@@ -48,7 +48,7 @@ func (w watched) swaps(meanwhile func()) (*change.Executor, change.Outcome, erro
 	}
 	var acts []change.Act
 	for _, p := range w.n.places {
-		acts = append(acts, change.Act{Copy: &change.Copy{From: p.dir, To: p.kept, Unused: true}})
+		acts = append(acts, change.Act{Copy: &change.Copy{From: p.dir, To: p.kept}})
 	}
 	acts = append(acts, w.n.shut(), change.Act{Switch: &change.Switch{On: "packages", Inspect: change.Inspection{File: filepath.Join(w.dir, "packages")}, After: "new", Exact: true,
 			Do: []change.Op{exchange("new")}, Undo: append(w.n.putBack(), exchange("{before}"))}})
