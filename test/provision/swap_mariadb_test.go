@@ -18,7 +18,7 @@ func TestSwapMariaDB(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		at   string // what lies on the filesystem with snapshots: mounted itself, or a directory of it, as provision has it
-	}{{"plain", "/var/lib"}, {"mounted", "/var/lib/mysql"}, {"none", ""}} {
+	}{{"plain", "/var/lib"}, {"watched", "/var/lib"}, {"mounted", "/var/lib/mysql"}, {"none", ""}} {
 		t.Run(c.name, func(t *testing.T) {
 			if os.Getenv(inside) == "" {
 				sandbox.NeedTime(t, "installs two versions of MariaDB: PLUMB_REAL=1 go test ./test/provision -run Swap")
@@ -37,8 +37,9 @@ func TestSwapMariaDB(t *testing.T) {
 				w.fails()
 				w.there()
 				w.andBack("/var/lib/mysql.since-11.8")
-				w.watched()
 				w.killed()
+			case "watched":
+				w.watched()
 			default:
 				w.there()
 				w.andBack("/var/lib/mysql/.mysql.since-11.8")
@@ -225,6 +226,7 @@ func (w *swappingMariaDB) watched() {
 	if rows != strconv.Itoa(acknowledged()) {
 		w.Errorf("it has acknowledged %d rows, and after the swap %s are there", acknowledged(), rows)
 	}
+	w.own("DELETE FROM shop.w")
 	_, end = w.watch("/var/lib/mysql.since-11.8")
 	w.swap(0, "--undo", "--yes")
 	end()
@@ -232,24 +234,27 @@ func (w *swappingMariaDB) watched() {
 	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 		w.Errorf("gone back while the server is watched there is %s", got)
 	}
-	w.own("DROP TABLE shop.w")
 	w.sh("rm -r /var/lib/mysql.since-11.8")
 }
 
-// watch starts the server, as its user, as often as it can once there is a file of a name, and has it take rows. It gives how many it has
-// acknowledged, and what ends it.
+// watch starts the server, as its user, whenever the one that it has started has ended, once there is a file of a name, and has it take
+// rows. It gives how many it has acknowledged, and what ends it.
 func (w *swappingMariaDB) watch(once string) (acknowledged func() int, end func()) {
 	w.Helper()
 	dir := w.TempDir()
 	c := exec.Command("sh", "-c", `until [ -e "$1" ] || [ -e "$2/end" ]; do sleep 0.01; done
-n=$(mariadb -N -B -e "SELECT COALESCE(MAX(a), 0) FROM shop.w" 2>/dev/null || echo 0)
+n=0 child=none
 while [ ! -e "$2/end" ]; do
-	setpriv --reuid=mysql --regid=mysql --init-groups -- mariadbd --log-error=/tmp/watched.log >/dev/null 2>&1 &
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	[ -e "/proc/$child/cwd" ] || {
+		setpriv --reuid=mysql --regid=mysql --init-groups -- mariadbd --log-error=/tmp/watched.log >/dev/null 2>&1 &
+		child=$!
+	}
+	for i in 1 2 3 4 5; do
 		! mariadb -e "INSERT INTO shop.w VALUES ($((n + 1)))" 2>/dev/null || { n=$((n + 1)); echo "$n" >>"$2/ledger"; }
 		sleep 0.1
 	done
-done`, "sh", once, dir)
+done
+[ "$(cat /run/mysqld/mysqld.pid)" = "$child" ] || kill -9 "$child" 2>/dev/null || :`, "sh", once, dir)
 	must(w.T, c.Start())
 	return func() int {
 			text, _ := os.ReadFile(filepath.Join(dir, "ledger"))

@@ -136,7 +136,7 @@ func (v *verbs) read(name string) (spec.Spec, error) {
 	}
 	sp, err := spec.Parse(name, text)
 	if err != nil {
-		return spec.Spec{}, hint.Usage(err.Error(), "plumb schema provision-spec describes the form")
+		return spec.Spec{}, hint.Usage(err.Error(), "plumb schema provision-spec describes the form; what is not in it, such as ashift, recordsize and the server's settings, follows from the rules, and --dry-run shows it")
 	}
 	return sp, nil
 }
