@@ -63,7 +63,7 @@ func (p *planning) dataAt() (string, error) {
 	}
 	for _, of := range []string{"/home", "/root", "/tmp", "/var/tmp", "/usr", "/etc"} {
 		if paths.Within(at, of) {
-			return "", hint.With(fmt.Errorf("server.at is below %s, which the units of servers hide from them or let nobody write to", of), "a place below /srv or /var/lib will do")
+			return "", hint.With(fmt.Errorf("server.at is below %s, which systemd hides from servers, or lets them only read", of), "a place below /srv or /var/lib will do")
 		}
 	}
 	if f := p.Spec.Filesystem; f != nil && (paths.Within(at, p.mountedAt()) || paths.Within(p.mountedAt(), at)) {

@@ -57,7 +57,7 @@ func (p *planning) accounts(ctx context.Context) error {
 // until such a user exists nobody can.
 func strangers(users []byte, all []spec.Database) (notes []string) {
 	for _, d := range all {
-		note := fmt.Sprintf("there is no user %s in /etc/passwd: until the system has one, nobody comes in as %[1]s", d.Owner)
+		note := fmt.Sprintf("there is no user %s in /etc/passwd: until it is added, nobody can log in as %[1]s", d.Owner)
 		if !strings.Contains("\n"+string(users), "\n"+d.Owner+":") && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
@@ -76,7 +77,7 @@ func (l Layout) Disks(ctx context.Context, h host.Reader, p spec.Pool) error {
 func poolThere(ctx context.Context, h host.Reader, name string) (bool, error) {
 	out, err := h.Output(ctx, zfs.Pools()...)
 	if err != nil {
-		return false, fmt.Errorf("list the pools: %w", err)
+		return false, hint.With(fmt.Errorf("list the pools: %w", err), "see that zpool list answers: modprobe zfs loads OpenZFS; or start zfs-fuse")
 	}
 	return slices.Contains(zfs.Names(out), name), nil
 }

@@ -69,7 +69,7 @@ func (Engine) Elsewhere(ctx context.Context, h host.Reader, _ *stack.Stack, home
 		file = host.Text(rows.Values[0], 0)
 	}
 	if !ofPackages.MatchString(file) {
-		return nil, &change.Refusal{Why: "no data_directory in a file of Debian's packages tells it where its data are, but how it is started", What: "leave server.at out: the volume is mounted where they are"}
+		return nil, &change.Refusal{Why: "it is told where its data are when it is started, and not by data_directory in a file of Debian's packages, which could be changed", What: "leave server.at out: the volume is mounted where they are"}
 	}
 	// Anybody can start a server that calls the file of another its own.
 	if st, err := h.Stat(ctx, file); err != nil || int(st.UID) != home.UID {
