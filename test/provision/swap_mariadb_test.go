@@ -227,6 +227,8 @@ func (w *swappingMariaDB) watched() {
 		w.Errorf("it has acknowledged %d rows, and after the swap %s are there", acknowledged(), rows)
 	}
 	w.own("DELETE FROM shop.w")
+	// What was started while another had the data waits for them, and would take its place once that is stopped.
+	waitFor(w.T, "end of the servers that waited", func() bool { return len(processes("mariadbd")) == 1 })
 	_, end = w.watch("/var/lib/mysql.since-11.8")
 	w.swap(0, "--undo", "--yes")
 	end()
