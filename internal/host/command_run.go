@@ -156,11 +156,14 @@ func (c *child) run() ([]byte, error) {
 // kill kills the command and what it started. It does not wait for them to end.
 func (c *child) kill() { c.signal(Kill) }
 
+// mostSaid is how much of what a command said goes into an error, in bytes: a server names each line of a configuration that it does not take.
+const mostSaid = 1000
+
 // exitError adds what the command said on standard error.
 func exitError(err error, stderr []byte) error {
 	said := strings.Join(strings.FieldsFunc(string(stderr), func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
 	if said != "" {
-		err = fmt.Errorf("%w: %s", err, units.Start(strings.ToValidUTF8(said, "?"), 300))
+		err = fmt.Errorf("%w: %s", err, units.Start(strings.ToValidUTF8(said, "?"), mostSaid))
 	}
 	for _, sign := range []string{"permission denied", "operation not permitted", "must be root", "must be run as root",
 		"must be superuser", "requires root", "only root", "are you root", "not enough privilege", "access denied"} {

@@ -91,7 +91,9 @@ func mariaWay(a, b []int) Way {
 // inPlace is a newer package on the same data.
 func inPlace() Way {
 	return Way{How: "the newer server opens the same files, and changes them", Back: pointOnly,
-		Steps: []string{"plumb snapshot, and plumb drill of that point: without a point that starts there is no way back", "stop the server", "install the packages of the new one, and start it"}}
+		Steps: []string{"plumb snapshot, and plumb drill of that point: without a point that starts there is no way back",
+			"unpack the package of the new server somewhere (dpkg -x, or rpm2cpio and cpio), and have its mysqld read the options as the server's user: mysqld --validate-config names the first that it does not take",
+			"stop the server", "install the packages of the new one, and start it"}}
 }
 
 // fromDown are the first of the series within which MySQL says that one may go back: 8.0 from 8.0.35 on, and the long-term 8.4 and

@@ -1,7 +1,7 @@
 package provision
 
 // OfCache is what a person should know of a cache device before saying yes.
-const OfCache = "its records need memory of the ARC: about 96 bytes each"
+const OfCache = "it needs memory of the ARC, about 96 bytes for each record that is in it"
 
 // OfLog is what a person should know of a log device before saying yes. One that stands alone has no mirror.
 func OfLog(alone bool) []string {

@@ -26,4 +26,6 @@ type Move struct {
 	// Label is done once all volumes are in their places, before the server is let in.
 	Label       []change.Act
 	Stop, Start []string // the commands: each returns when it is done
+	// Room is how much the place of the data will hold at most, in bytes, where it is not there yet; 0: not known.
+	Room int64
 }

@@ -54,6 +54,8 @@ type Making struct {
 	Proof func(ctx context.Context, h host.Reader) error
 	// Read is how much of each disk is read to prove that nothing is on it, in bytes.
 	Read int64
+	// Room is how much it will hold at most, in bytes, if nothing is compressed; 0: that is not known, or it is there already.
+	Room int64
 }
 
 // Done tells that all is as wanted already.

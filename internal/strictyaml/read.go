@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,7 +24,7 @@ func (s *Document) Object(n *Node, what string, fields Fields, required ...strin
 		seen[key.Value] = true
 		read := fields[key.Value]
 		if read == nil {
-			s.Errorf(key, "%s has no key %q%s", what, key.Value, Meant(key.Value, known))
+			s.Errorf(key, "%s has no key %q%s", what, key.Value, cmp.Or(Meant(key.Value, known), "; its keys are "+strings.Join(known, ", ")))
 			return
 		}
 		read(value)

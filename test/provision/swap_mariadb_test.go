@@ -2,8 +2,10 @@ package provision
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +19,7 @@ func TestSwapMariaDB(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		at   string // what lies on the filesystem with snapshots: mounted itself, or a directory of it, as provision has it
-	}{{"plain", "/var/lib"}, {"mounted", "/var/lib/mysql"}, {"none", ""}} {
+	}{{"plain", "/var/lib"}, {"watched", "/var/lib"}, {"mounted", "/var/lib/mysql"}, {"none", ""}} {
 		t.Run(c.name, func(t *testing.T) {
 			if os.Getenv(inside) == "" {
 				sandbox.NeedTime(t, "installs two versions of MariaDB: PLUMB_REAL=1 go test ./test/provision -run Swap")
@@ -37,6 +39,8 @@ func TestSwapMariaDB(t *testing.T) {
 				w.there()
 				w.andBack("/var/lib/mysql.since-11.8")
 				w.killed()
+			case "watched":
+				w.watched()
 			default:
 				w.there()
 				w.andBack("/var/lib/mysql/.mysql.since-11.8")
@@ -198,6 +202,74 @@ func (w *swappingMariaDB) andBack(aside string) {
 		w.Error("gone back, what was made for the swap is still there")
 	}
 	w.swap(3, "--undo", "--yes")
+}
+
+// watched: something that watches the server starts it again all the time, once its data were copied, and on the way back once they are in
+// their place. Whatever becomes of the swap, all that the server then acknowledged is there, and the old data never meet the newer server.
+func (w *swappingMariaDB) watched() {
+	w.Helper()
+	w.own("CREATE TABLE shop.w (a INT PRIMARY KEY)")
+	acknowledged, end := w.watch("/var/lib/mysql.before-11.8")
+	out, err := w.command("11.8", "--yes").CombinedOutput()
+	end()
+	w.Logf("swap while the server is watched: %v\n%s", err, out)
+	w.restarted()
+	if got := w.own("SELECT COUNT(*) FROM shop.w"); got != strconv.Itoa(acknowledged()) {
+		w.Errorf("it has acknowledged %d rows, and %s are there", acknowledged(), got)
+	}
+	if err != nil {
+		if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+			w.Errorf("the swap ended, and there is %s", got)
+		}
+		w.swap(0, "11.8", "--yes")
+	}
+	w.own("DELETE FROM shop.w")
+	_, end = w.watch("/var/lib/mysql.since-11.8")
+	w.swap(0, "--undo", "--yes")
+	end()
+	w.sh("service mariadb status >/dev/null || service mariadb start")
+	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+		w.Errorf("gone back while the server is watched there is %s", got)
+	}
+	w.sh("rm -r /var/lib/mysql.since-11.8")
+}
+
+// restarted ends all servers, and starts one. What was started while another had the data waits for them, and would take its place once
+// that is stopped.
+func (w *swappingMariaDB) restarted() {
+	w.Helper()
+	w.sh("for p; do kill -9 $p; done", slices.Concat(processes("mysqld_safe"), processes("mariadbd-safe"))...)
+	w.sh("for p; do kill $p; done", processes("mariadbd")...)
+	waitFor(w.T, "end of all servers", func() bool { return len(processes("mariadbd")) == 0 })
+	w.sh("service mariadb start")
+}
+
+// watch starts the server, as its user, whenever the one that it has started has ended, once there is a file of a name, and has it take
+// rows. It gives how many it has acknowledged, and what ends it.
+func (w *swappingMariaDB) watch(once string) (acknowledged func() int, end func()) {
+	w.Helper()
+	dir := w.TempDir()
+	c := exec.Command("sh", "-c", `until [ -e "$1" ] || [ -e "$2/end" ]; do sleep 0.01; done
+n=0 child=none
+while [ ! -e "$2/end" ]; do
+	[ -e "/proc/$child/cwd" ] || {
+		setpriv --reuid=mysql --regid=mysql --init-groups -- mariadbd --log-error=/tmp/watched.log >/dev/null 2>&1 &
+		child=$!
+	}
+	for i in 1 2 3 4 5; do
+		! mariadb -e "INSERT INTO shop.w VALUES ($((n + 1)))" 2>/dev/null || { n=$((n + 1)); echo "$n" >>"$2/ledger"; }
+		sleep 0.1
+	done
+done
+[ "$(cat /run/mysqld/mysqld.pid)" = "$child" ] || kill -9 "$child" 2>/dev/null || :`, "sh", once, dir)
+	must(w.T, c.Start())
+	return func() int {
+			text, _ := os.ReadFile(filepath.Join(dir, "ledger"))
+			return strings.Count(string(text), "\n")
+		}, func() {
+			must(w.T, os.WriteFile(filepath.Join(dir, "end"), nil, 0o600))
+			must(w.T, c.Wait())
+		}
 }
 
 // killed: what was begun is ended by the next run, whatever it was amid.

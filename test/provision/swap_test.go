@@ -123,7 +123,7 @@ else mkdir "$2"; mount -o loop "$1" /srv; mkdir /srv/data; mount --bind /srv/dat
 	w.Cleanup(func() { w.sh(`umount -l "$1"; ! mountpoint -q /srv || umount -l /srv`, at) })
 }
 
-// looks: a dry run changes nothing, and what pg_upgrade refuses ends a swap before anything stands still.
+// looks: a dry run changes nothing, and tells what the new version does not take; what pg_upgrade refuses ends a swap before anything stands still.
 func (w swapping) looks() {
 	files := func() string { // but those of the server, which runs
 		return w.sh(`find /etc /usr /var/lib -path /var/lib/postgresql/15/main -prune -o -printf '%p %T@ %m %u\n' | sort`)
@@ -133,6 +133,11 @@ func (w swapping) looks() {
 	if now := files(); now != before || before == "" {
 		w.Error("a dry run changed files")
 	}
+	w.sh("echo \"promote_trigger_file = '/tmp/promote'\" >/etc/postgresql/15/main/conf.d/gone.conf")
+	if out := w.swap(3, "17", "--dry-run"); !strings.Contains(out, "promote_trigger_file") || !strings.Contains(out, "gone.conf") {
+		w.Errorf("of a setting that 17 does not have it says %s", out)
+	}
+	w.sh("rm /etc/postgresql/15/main/conf.d/gone.conf")
 	w.own("CREATE TABLE bad (r regconfig, o regproc)")
 	since := w.own("SELECT pg_postmaster_start_time()")
 	if out := w.swap(3, "17", "--yes"); !strings.Contains(out, "reg") {

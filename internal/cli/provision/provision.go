@@ -75,7 +75,7 @@ of a server, its data moved there, and its settings. SPEC says what, not how: ev
 value comes from the rules of plumb check, applied to the host as it will be. So
 check reports nothing above a note afterwards.
 
-It shows every step, what cannot be undone, and what check will report afterwards,
+It shows every step, what of it is final, and what check will report afterwards,
 and asks. Each stage is a change in the journal. If it is killed at any moment, plumb
 provision again continues; --undo reverts it, the last stage first, from the journal
 alone. A second run changes nothing.
@@ -136,7 +136,7 @@ func (v *verbs) read(name string) (spec.Spec, error) {
 	}
 	sp, err := spec.Parse(name, text)
 	if err != nil {
-		return spec.Spec{}, hint.Usage(err.Error(), "plumb schema provision-spec describes the form")
+		return spec.Spec{}, hint.Usage(err.Error(), "plumb schema provision-spec describes the form; what is not in it, such as ashift, recordsize and the server's settings, follows from the rules, and --dry-run shows it")
 	}
 	return sp, nil
 }

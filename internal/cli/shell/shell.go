@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,9 @@ func (s *Shell) Exit(err error) int {
 		return e.Code
 	}
 	text, help, code := Describe(err)
-	fmt.Fprintf(s.Err, "plumb: %s\n", OneLine(text))
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") { // each mistake of a file that a person wrote has its own
+		fmt.Fprintf(s.Err, "plumb: %s\n", OneLine(line))
+	}
 	if help != "" {
 		fmt.Fprintf(s.Err, "hint: %s\n", OneLine(help))
 	}

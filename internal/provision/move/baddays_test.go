@@ -130,6 +130,15 @@ func TestNoRoomIsSaidBefore(t *testing.T) {
 	if err != nil || !strings.Contains(made.Notes[0], "only if they compress well enough") {
 		t.Errorf("%v, %q", err, made.Notes)
 	}
+	w = y.move() // what is yet to be made
+	w.Volumes[0].Aside = y.dir + "/unmade"
+	for room, fits := range map[int64]bool{0: true, 1 << 20: false, 1 << 40: true} {
+		w.Room = room
+		made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
+		if (err == nil) != fits || err != nil && !strings.Contains(err.Error(), "has room for 1.00M at most") || err == nil && !strings.Contains(made.Notes[0], "of data is copied while the server runs") {
+			t.Errorf("room for %d: %v, %q", room, err, made.Notes)
+		}
+	}
 }
 
 // A file that somebody writes to although the server has ended is not taken for still.

@@ -49,20 +49,22 @@ type planning struct {
 	acts   []change.Act
 	notes  []string
 	engine protect.Engine
-	asked  bool // the server tells where its data are
+	asked  bool   // the server tells where its data are
+	size   string // of the data, in words
 }
 
 // Move implements provision.Mover.
 func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provision.Move) (out provision.Making, err error) {
-	p := planning{Mover: m, Move: w, h: h, tag: protect.NewID(m.Now())}
+	p := planning{Mover: m, Move: w, h: h, tag: protect.NewID(m.Now()), size: "the data"}
 	for _, step := range []func(context.Context) error{p.startable, p.plain, p.told, p.pair, p.room, p.list} {
 		if err := step(ctx); err != nil {
 			return out, fmt.Errorf("move the data of %s: %w", w.Home.Server, err)
 		}
 	}
 	out.Acts = p.acts
-	out.Notes = append(p.notes, "the server is stopped while what changed is copied again; the old data stay as "+p.before+", and take space until they are removed",
-		"an undo copies back what was written since: it needs space there, and stops the server meanwhile")
+	out.Notes = append(p.notes, fmt.Sprintf("%s is copied while the server runs; it is stopped only while what changed meanwhile is copied again", p.size),
+		fmt.Sprintf("the old directory stays as %s, and takes its room until you remove it", p.before),
+		"--undo copies back what was written since: that needs room there, and the server is stopped meanwhile")
 	out.Proof, err = p.proof(ctx)
 	return out, err
 }
@@ -146,31 +148,49 @@ func (p *planning) pair(ctx context.Context) error {
 	return nil
 }
 
-// room refuses a filesystem that the data do not fit on, before hours of copying find that out. On ZFS they may be compressed, so
-// there it is only said. What cannot be seen yet, because it is not made or not mounted, is looked at when it is.
+// room refuses a filesystem that the data do not fit on, before it is made or hours of copying find that out. On ZFS they may be
+// compressed, so there it is only said.
 func (p *planning) room(ctx context.Context) error {
-	st, err := p.h.Stat(ctx, p.data.Aside)
-	if err != nil {
+	stored, err := observe.Stored(ctx, p.h, p.Home.Data)
+	if errors.Is(err, host.ErrDenied) { // a plan of somebody who may not look into the data
 		return nil
 	}
-	if now, err := p.h.Stat(ctx, p.Home.Data); err != nil || now.DevMajor == st.DevMajor && now.DevMinor == st.DevMinor {
-		return err
-	}
-	room, err := p.h.Statfs(ctx, p.data.Aside)
 	if err != nil {
-		return fmt.Errorf("check the free space at %s: %w", p.data.Aside, err)
-	}
-	stored, err := observe.Stored(ctx, p.h, p.Home.Data)
-	free := int64(room.AvailBytes)
-	if err != nil || stored <= free {
 		return err
 	}
-	why := fmt.Sprintf("the data take %s, but at %s only %s are free", units.Measured(float64(stored)), p.data.Aside, units.Measured(float64(free)))
+	p.size = units.Measured(float64(stored)) + " of data"
+	why, err := p.less(ctx, stored)
+	if err != nil || why == "" {
+		return err
+	}
 	if p.data.Dataset == "" {
 		return hint.With(errors.New(why), "make it larger, or delete data that nobody needs")
 	}
 	p.notes = append(p.notes, why+": they fit only if they compress well enough; otherwise the server keeps running where it is")
 	return nil
+}
+
+// less says by what there is too little room for so many bytes; "" where that is not so, or cannot be seen yet.
+func (p *planning) less(ctx context.Context, bytes int64) (string, error) {
+	data := "the data take " + units.Measured(float64(bytes))
+	st, err := p.h.Stat(ctx, p.data.Aside)
+	if err != nil {
+		if p.Room > 0 && bytes > p.Room {
+			return fmt.Sprintf("%s, and their new place has room for %s at most", data, units.Measured(float64(p.Room))), nil
+		}
+		return "", nil
+	}
+	if now, err := p.h.Stat(ctx, p.Home.Data); err != nil || now.DevMajor == st.DevMajor && now.DevMinor == st.DevMinor {
+		return "", err
+	}
+	room, err := p.h.Statfs(ctx, p.data.Aside)
+	if err != nil {
+		return "", fmt.Errorf("see how much room is at %s: %w", p.data.Aside, err)
+	}
+	if free := int64(room.AvailBytes); bytes > free {
+		return fmt.Sprintf("%s, and at %s %s are free", data, p.data.Aside, units.Measured(float64(free))), nil
+	}
+	return "", nil
 }
 
 // elsewhere refuses another place for the data than theirs of now, unless root alone can put something there, and nothing is.

@@ -100,6 +100,7 @@ func (p *planning) filesystem(ctx context.Context) error {
 	if f.Type == "btrfs" && !m.Done() {
 		m.Notes = append(m.Notes, "nodatacow: pages are overwritten in place, so btrfs keeps no checksums of them; the server has its own")
 	}
+	p.room = m.Room
 	p.Layout.Made = made(p.Know.Catalog, "filesystem", m.Made)
 	if cow, known := p.copies(!m.Done()); known {
 		p.Layout.Made["cow"] = cow

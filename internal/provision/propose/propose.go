@@ -71,6 +71,7 @@ type planning struct {
 	engine      provision.Engine
 	stop, start []string
 	made        provision.Making // of the pool
+	room        int64            // in bytes, of what is not there yet or is used; 0: not known
 }
 
 // Propose plans all of a provision. It only reads.

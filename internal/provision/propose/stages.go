@@ -77,6 +77,7 @@ func (p *planning) place(ctx context.Context) (err error) {
 	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
 		return err
 	}
+	p.room = p.made.Room
 	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
 	return p.spared(ctx, p.made)
@@ -91,6 +92,8 @@ func (p *planning) uses() error {
 		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, and zpool import lists pools that are not imported; the key pool makes a new one")
 	case t.Text("dataset_type") == "volume":
 		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name its parent dataset, or another one")
+	default:
+		p.room, _ = t.Int("available")
 	}
 	return nil
 }
@@ -202,10 +205,10 @@ func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 func (p *planning) move(ctx context.Context) error {
 	name := "move " + p.Home.Data
 	if p.Moved {
-		p.stage(name, "they lie there", provision.Making{})
+		p.stage(name, "the data are there already", provision.Making{})
 		return nil
 	}
-	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
+	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start, Room: p.room}
 	for _, v := range p.Layout.Volumes {
 		if v.Aside == "" {
 			continue

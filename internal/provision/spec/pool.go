@@ -20,6 +20,10 @@ func (r *reader) pool(n *strictyaml.Node) {
 		"name": func(n *strictyaml.Node) { p.Name = r.poolName(n) },
 		"layout": func(n *strictyaml.Node) {
 			at["layout"] = n
+			if is := raids[strings.ToLower(n.Value)]; is != "" {
+				r.doc.Errorf(n, "pool.layout is one of %s: what is called %s elsewhere is %s", strings.Join(layouts(), ", "), n.Value, is)
+				return
+			}
 			p.Layout = Layout(r.doc.OneOf(n, "pool.layout", layouts()...))
 		},
 		"width":   func(n *strictyaml.Node) { at["width"] = n; p.Width = r.count(n, "pool.width", 1, mostDisks) },
@@ -60,7 +64,7 @@ func (r *reader) special(p *Pool, n *strictyaml.Node) {
 		return
 	}
 	if want := p.Survives() + 1; len(p.Special) != want {
-		r.doc.Errorf(n, "pool.special has %s, but needs %d: if it is lost, the pool is lost, so it must survive the loss of as many disks as the data do, %d", disks(len(p.Special)), want, want-1)
+		r.doc.Errorf(n, "pool.special has %s, and needs %d: without the special vdev the pool is lost, so it must survive the loss of as many disks as a vdev of the data, which is %d", disks(len(p.Special)), want, want-1)
 	}
 }
 
@@ -93,6 +97,9 @@ func (p Pool) Survives() int {
 func layouts() []string {
 	return []string{string(Stripe), string(Mirror), string(RAIDZ1), string(RAIDZ2), string(RAIDZ3)}
 }
+
+// raids are what people call layouts elsewhere.
+var raids = map[string]string{"raid0": "stripe", "raid1": "mirror", "raid10": "mirror with pool.width 2", "raid5": "raidz1", "raid6": "raidz2", "raidz": "raidz1"}
 
 // least is how many disks a group of the layout has at least to be worth it: with one less,
 // raidz keeps no more data than a mirror.

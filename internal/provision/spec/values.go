@@ -179,7 +179,7 @@ func (r *reader) size(n *strictyaml.Node, what string, low int64) int64 {
 	bytes, ok := units.ParseBytes(text)
 	switch {
 	case !ok:
-		r.doc.Errorf(n, "%s: %.40q is not a size: use bytes, or a number with K, M, G, T or P, which are powers of 1024", what, text)
+		r.doc.Errorf(n, "%s: %.40q is not a size: write bytes, or a number with K, M, G, T or P (powers of 1024), such as 64G", what, text)
 	case bytes < low || bytes > mostSize:
 		r.doc.Errorf(n, "%s is %s: %s to %s are possible", what, units.Bytes(bytes), units.Bytes(low), units.Bytes(mostSize))
 	default:

@@ -42,7 +42,7 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 	}
 	uuid := newUUID()
 	a := align(d, f)
-	out = provision.Making{Acts: p.acts, Notes: notes(p.note, a.note), Made: a.made, Read: d.Read}
+	out = provision.Making{Acts: p.acts, Notes: notes(p.note, a.note), Made: a.made, Read: d.Read, Room: d.Size}
 	out.Made["uuid"], out.Made["type"] = uuid, f.Type
 	if d.Erases() {
 		out.Lasting = append(out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", f.Device.Path, d.Serial, strings.Join(d.On, ", ")))

@@ -67,11 +67,22 @@ func TestAlike(t *testing.T) {
 		m := &poolMaking{pool: two, disks: all}
 		if err := m.alike(); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", want, err)
+		} else if want == "" && m.out.Room != 3<<30 {
+			t.Errorf("two mirrors have room for %d", m.out.Room)
+		}
+	}
+	for layout, room := range map[spec.Layout]int64{spec.Stripe: 5, spec.Mirror: 1, spec.RAIDZ1: 4, spec.RAIDZ3: 2} {
+		m := &poolMaking{pool: spec.Pool{Layout: layout, Data: disksOf("a b c d e")}}
+		for _, p := range m.pool.Data {
+			m.disks = append(m.disks, d(p.Path, 1, false))
+		}
+		if err := m.alike(); err != nil || m.out.Room != room<<30 {
+			t.Errorf("%s has room for %d: %v", layout, m.out.Room, err)
 		}
 	}
 	stripe := &poolMaking{pool: spec.Pool{Layout: spec.Stripe, Data: disksOf("a b")}, disks: []disk.Disk{d("a", 1, false), d("b", 2, false)}}
-	if err := stripe.alike(); err != nil {
-		t.Error(err)
+	if err := stripe.alike(); err != nil || stripe.out.Room != 3<<30 {
+		t.Errorf("a stripe has room for %d: %v", stripe.out.Room, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
@@ -75,7 +77,7 @@ func (l Layout) Disks(ctx context.Context, h host.Reader, p spec.Pool) error {
 func poolThere(ctx context.Context, h host.Reader, name string) (bool, error) {
 	out, err := h.Output(ctx, zfs.Pools()...)
 	if err != nil {
-		return false, fmt.Errorf("list the pools: %w", err)
+		return false, hint.With(fmt.Errorf("list the pools: %w", err), "see that zpool list answers: modprobe zfs loads OpenZFS; or start zfs-fuse")
 	}
 	return slices.Contains(zfs.Names(out), name), nil
 }
@@ -123,7 +125,8 @@ func (m *poolMaking) look() error {
 // fuzz is by how much disks of one vdev may differ, in bytes: zpool create refuses more.
 const fuzz = 16 << 20
 
-// alike refuses groups of disks that differ in size: zpool would, and of the larger one the rest would lie idle.
+// alike refuses groups of disks that differ in size: zpool would, and of the larger one the rest would lie idle. What is left after the
+// redundancy is room.
 func (m *poolMaking) alike() error {
 	rest := m.disks
 	take := func(n int) (group []disk.Disk) { group, rest = rest[:n], rest[n:]; return group }
@@ -137,6 +140,10 @@ func (m *poolMaking) alike() error {
 	var groups [][]disk.Disk
 	for range len(m.pool.Data) / width {
 		groups = append(groups, take(width))
+	}
+	for _, g := range groups {
+		least := slices.MinFunc(g, func(a, b disk.Disk) int { return cmp.Compare(a.Size, b.Size) })
+		m.out.Room += least.Size * int64(width-m.pool.Survives())
 	}
 	groups = append(groups, take(len(m.pool.Special)), take(len(m.pool.Log)))
 	for _, g := range groups {

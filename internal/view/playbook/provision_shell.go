@@ -63,7 +63,7 @@ func (w *provisioning) head(form string) []string {
 			lines = append(lines, "   "+a.title)
 		}
 		for _, l := range s.Lasting {
-			lines = append(lines, "   cannot be undone: "+l)
+			lines = append(lines, "   final: "+l)
 		}
 		for _, n := range s.Notes {
 			lines = append(lines, "   note: "+n)

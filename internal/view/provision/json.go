@@ -31,7 +31,7 @@ type ProvisionStageJSON struct {
 	Done    bool               `json:"done"`              // nothing was left to do, or it was done
 	Seconds float64            `json:"seconds,omitempty"` // how long that took
 	Acts    []ProvisionActJSON `json:"acts"`
-	Lasting []string           `json:"permanent"` // what cannot be undone, in words
+	Lasting []string           `json:"permanent"` // what cannot be changed, or brought back, once it is done, in words
 	Notes   []string           `json:"notes"`
 }
 

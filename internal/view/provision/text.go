@@ -33,11 +33,11 @@ func Plan(p propose.Proposal, s page.Screen) string {
 		out.Para(page.Normal, 0, "Nothing to do: everything is as the spec says.")
 		return out.String()
 	}
-	back := "reverts all of it."
+	text := units.Count(n, "act") + ". Each is written to the journal before it is done, and --undo reverts it."
 	if slices.ContainsFunc(p.Stages, func(s provision.Stage) bool { return len(s.Lasting) > 0 }) {
-		back = "reverts it, except for what stays."
+		text += " A line marked \"final\" names what cannot be changed, or brought back, once it is done."
 	}
-	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --undo "+back)
+	out.Para(page.Normal, 0, text)
 	return out.String()
 }
 
@@ -73,7 +73,7 @@ func showStage(out *page.Page, number int, s provision.Stage) {
 		}
 	}
 	for _, what := range s.Lasting {
-		out.Labelled(page.Yellow, "    stays   ", page.Normal, what)
+		out.Labelled(page.Yellow, "    final   ", page.Normal, what)
 	}
 	for _, note := range s.Notes {
 		out.Labelled(page.Dim, "    note    ", page.Normal, note)

@@ -61,7 +61,7 @@ func (m mounted) has(dir, word string) bool {
 
 // back runs the script, with programs of a directory before the system's.
 func (m mounted) back(programs string) (string, error) {
-	argv := change.LongScript(putBack, m.dir, "0", "0", m.data, m.kept, "db.since-11.8").Argv
+	argv := change.LongScript(putBack, m.dir, "0", "0", m.data, m.kept, "db.since-11.8", "data").Argv
 	c := exec.Command(argv[0], argv[1:]...)
 	c.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	out, err := c.CombinedOutput()
@@ -252,7 +252,7 @@ func exists(name string) bool { _, err := os.Stat(name); return err == nil }
 func kills(t *testing.T, when string, n int) string {
 	t.Helper()
 	bin := t.TempDir()
-	for _, name := range []string{"mv", "cp", "rm", "mkdir", "chown", "sync"} {
+	for _, name := range []string{"mv", "cp", "rm", "mkdir", "chown", "chmod", "sync"} {
 		real, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)

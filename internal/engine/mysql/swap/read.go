@@ -51,6 +51,7 @@ func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out
 		func() error { return ofPackages(ctx, h, w.Home, sv) },
 		func() error { return keepsOptions(ctx, h, w) },
 		func() error { return alone(ctx, h, w.Home) },
+		func() error { return owns(ctx, h, w.Home) },
 		func() (err error) { out.places, err = places(sv, seriesOf(w.To.Version), w.At); return err },
 		func() error { return cleared(ctx, h, out.places) },
 		func() error { return out.measure(ctx, h) },
@@ -130,6 +131,15 @@ func alone(ctx context.Context, h host.Reader, home provision.Home) error {
 		}
 	}
 	return nil
+}
+
+// owns refuses a server that does not own its data directory: it is shut in its name.
+func owns(ctx context.Context, h host.Reader, home provision.Home) error {
+	st, err := h.Stat(ctx, home.Data)
+	if err == nil && int(st.UID) != home.UID {
+		err = change.Refuse("chown it to that user, as its packages do", "its data directory %s belongs to user %d, and it runs as %d", home.Data, st.UID, home.UID)
+	}
+	return err
 }
 
 // places gives the directories that are kept: the data, and what of them lies elsewhere.

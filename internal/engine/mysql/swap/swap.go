@@ -92,7 +92,7 @@ func (n next) acts() (all []change.Act) {
 	for _, p := range n.places {
 		all = append(all, change.Act{Copy: &change.Copy{From: p.dir, To: p.kept, Unused: true}})
 	}
-	return append(all, n.release.Replace(n.dir, n.putBack()...), n.upgrade(), n.start())
+	return append(all, n.shut(), n.release.Replace(n.dir, n.putBack()...), n.upgrade(), n.start())
 }
 
 func (n next) notes() []string {
@@ -132,10 +132,28 @@ func (n next) stop() change.Act {
 		Undo: []change.Op{n.control("start")}}}
 }
 
+// shut keeps whoever would start the server out of its data until the new one is ready for them, and on the way back until the packages of
+// before are there again. Once the data can be entered, their mode is their owner's affair.
+func (n next) shut() change.Act {
+	data := n.home.Data
+	var pairs []string
+	for _, p := range n.places {
+		pairs = append(pairs, p.dir, p.kept)
+	}
+	return change.Act{Switch: &change.Switch{On: "the mode of " + data + ", that no server starts in it", After: "0", Later: "[0-7]+", Exact: true,
+		Inspect: change.Inspection{Argv: []string{"stat", "-c", "%a", data}},
+		Do:      []change.Op{change.LongScript(shut, n.who(pairs...)...)},
+		Undo:    []change.Op{change.LongScript(names+`as chmod "$1" "$2"`, n.who("{before}", data)...)}}}
+}
+
 // putBack puts the data of before in their place, and keeps those of the new server under another name.
 func (n next) putBack() (ops []change.Op) {
-	for _, p := range n.places {
-		ops = append(ops, change.LongScript(putBack, n.who(p.dir, p.kept, p.aside)...))
+	for i, p := range n.places {
+		is := "data"
+		if i > 0 {
+			is = "beside"
+		}
+		ops = append(ops, change.LongScript(putBack, n.who(p.dir, p.kept, p.aside, is)...))
 	}
 	return ops
 }
@@ -146,7 +164,7 @@ func (n next) upgrade() change.Act {
 	mark := path.Join(n.dir, mark)
 	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Always: true,
 		Inspect: change.Inspection{File: mark, Match: `^from ([0-9.]+)$`},
-		Do:      []change.Op{change.LongScript(upgrade, n.who(n.home.Data, n.home.Version, n.plugins)...)},
+		Do:      []change.Op{change.LongScript(upgrade, n.who(n.home.Data, n.home.Version, n.plugins, n.places[0].kept)...)},
 		Undo:    append(n.putBack(), change.Op{Argv: []string{"rm", "-f", "--", mark}})}}
 }
 

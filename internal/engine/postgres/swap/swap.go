@@ -5,6 +5,7 @@ package swap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -31,13 +32,13 @@ func (Swapper) Kind() string { return product.Postgres }
 // Swap implements provision.Swapper.
 func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (course provision.Course, err error) {
 	old, err := read(ctx, h, w.Home)
-	if err == nil {
-		err = s.settings(ctx, h, w.Home.Target, w.To.Version)
-	}
 	if err != nil {
 		return course, err
 	}
 	n, err := old.next(ctx, h, w.To.Version, w.At)
+	if err == nil {
+		err = reads(ctx, h, program(n.version, "postgres"), old.conf, n.version)
+	}
 	if err != nil {
 		return course, err
 	}
@@ -70,30 +71,46 @@ func analyze(version string) string {
 	return "vacuumdb --all --analyze-in-stages, as the server's user: it has no statistics of its tables yet"
 }
 
-// settings refuses those that the new version does not have: with one it does not start.
-func (s Swapper) settings(ctx context.Context, h host.Reader, t host.Target, version string) error {
-	rows, err := h.Query(ctx, t, "SELECT DISTINCT lower(name) FROM pg_file_settings WHERE name IS NOT NULL ORDER BY 1")
-	if err != nil {
-		return fmt.Errorf("see what is set: %w", err)
+// reads has the program of the new version read the configuration, as it will when it starts, and refuses what that does not take.
+func reads(ctx context.Context, h host.Reader, program, conf, version string) error {
+	argv := []string{program, "-C", "port", "-D", conf}
+	_, err := h.Output(ctx, argv...)
+	if errors.Is(err, host.ErrDenied) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("see whether PostgreSQL %s takes the configuration: %w", version, err)
 	}
-	var names []string
-	for _, row := range rows.Values {
-		names = append(names, host.Text(row, 0))
+	wrong := mistakes(err, conf)
+	if wrong == "" {
+		return nil
 	}
-	if gone := s.gone(names, version); len(gone) > 0 {
-		return change.Refuse("take them out of its configuration first", "PostgreSQL %s does not have %s, and would not start with it", version, strings.Join(gone, ", "))
-	}
-	return nil
+	return change.Refuse("take it out of the configuration first, or give it a value that PostgreSQL "+version+" has: "+strings.Join(argv, " ")+" tells what is left",
+		"PostgreSQL %s would not start with the configuration as it is: %s", version, wrong)
 }
 
-// gone gives those that no minor release of a major version has: some came with a late one.
-func (s Swapper) gone(names []string, major string) (all []string) {
-	for _, name := range names {
-		if f := s.Catalog.Fact(product.Postgres, name); f != nil && f.Knob != nil && !f.Knob.Has("", major+".999") {
-			all = append(all, name)
+// dropped is what PostgreSQL since 15 says of the setting that Debian's packages wrote into the configuration before, and that is left out
+// of that of the new cluster.
+var dropped = regexp.MustCompile(`^unrecognized configuration parameter "stats_temp_directory" in file "([^"]*)"`)
+
+// mistakes gives those lines of what the program said that are about the configuration, but for what is left out of it; "" for none.
+func mistakes(err error, conf string) string {
+	if err == nil {
+		return ""
+	}
+	var all []string
+	found := false
+	for part := range strings.SplitSeq(err.Error(), "; ") {
+		_, text, ok := strings.Cut(part, "LOG:  ")
+		if !ok {
+			continue
+		}
+		found = true
+		if d := dropped.FindStringSubmatch(text); d == nil || d[1] != conf+"/postgresql.conf" {
+			all = append(all, text)
 		}
 	}
-	return all
+	if !found {
+		return err.Error()
+	}
+	return strings.Join(all, "; ")
 }
 
 // patience is how long a server may take to stop or to answer, in milliseconds.
