@@ -29,10 +29,10 @@ func TestPlugin(t *testing.T) {
 		"no share, as data":      {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "| 'lock/blocked@mysql:3306'=U;;50 "},
 		"no server":              {usual, func(m *watch.Moment) { m.Servers, m.Verdicts = nil, nil }, 0, Unknown, "plumb sees no server here"},
 		"down":                   {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
-		"an old page":            {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
-		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2m0s ahead of this clock"},
-		"an old, costly page":    {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
-		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
+		"an old page":            {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "the newest window is 2 min old"},
+		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2 min ahead of this clock"},
+		"an old, costly page":    {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "the newest window is 2 min old"},
+		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 60 min old"},
 		"never logged in to": {usual, func(m *watch.Moment) {
 			m.Servers, m.Verdicts = append(m.Servers, watch.Server{Ref: stackRef("mysql", "3307")}), nil
 		}, 0, Unknown, "plumb has never logged in to mysql:3307"},
