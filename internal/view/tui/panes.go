@@ -223,7 +223,8 @@ func (m model) timelineRows() (out []row) {
 	b := m.shown
 	for i := len(b.Timeline) - 1; i >= 0; i-- {
 		s := b.Timeline[i]
-		r := row{key: s.ID + s.Server + s.When[:min(8, len(s.When))], title: s.ID + " of " + s.Server, text: m.spanLine(s.When, s.Lasted, bar(s), s.ID, s.Server+" "+s.Cost)}
+		began, _, _ := strings.Cut(s.When, " to ")
+		r := row{key: s.ID + s.Server + began, title: s.ID + " of " + s.Server, text: m.spanLine(s.When, s.Lasted, bar(s), s.ID, s.Server+" "+s.Cost)}
 		if s.Holds {
 			r.ink, r.detail = page.Red, verdictsOf(b, s.ID, s.Server)
 		} else {

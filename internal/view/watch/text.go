@@ -56,7 +56,7 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 	case len(raised) > 0:
 		for i, v := range raised {
 			p.Blank()
-			verdict(p, v, i == 0, cat)
+			verdict(p, v, i == 0, m.At, cat)
 		}
 	case s.Up:
 		p.Blank()
@@ -132,7 +132,7 @@ func interval(i watch.Interval) string {
 	return fmt.Sprintf("%.0f %% (%.0f to %.0f)", 100*i.Value, 100*i.Low, 100*i.High)
 }
 
-func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
+func verdict(p *page.Page, v watch.Verdict, first bool, at time.Time, cat *catalog.Catalog) {
 	head, ink := "  ALSO      ", page.Yellow
 	if first {
 		head, ink = "  LIMIT     ", page.Red
@@ -150,7 +150,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	} else {
 		cost = ""
 	}
-	p.Hang(page.Normal, "            ", v.ID+" · "+cost+"since "+v.Since.UTC().Format(time.TimeOnly))
+	p.Hang(page.Normal, "            ", v.ID+" · "+cost+"since "+clock(v.Since, at))
 	if len(v.Causes) > 0 {
 		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is what it looks like from above")
 	}
