@@ -69,7 +69,7 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 		case "backup":
 			v.extend(c, v.backup, []string{"to", "endpoint", "region"}, func(o *asked, fl *pflag.FlagSet) {
 				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: have the server's log archived too, if nothing does: pgbackrest by archive_mode and archive_command, pbm by pitr.enabled")
-				fl.StringVar(&o.kind, "type", "auto", "with --with: `full`, diff or incr; auto goes by --full-every and --diff-every")
+				fl.StringVar(&o.kind, "type", "auto", "with --with: `KIND` full, diff or incr; auto goes by --full-every and --diff-every")
 				fl.DurationVar(&o.fullEvery, "full-every", 7*day, "with --with: make a full backup when the last one is this old")
 				fl.DurationVar(&o.diffEvery, "diff-every", day, "with --with: make a differential backup when the last one is this old")
 				fl.IntVar(&o.keep, "keep-full", 0, "with --with: keep the last `N` full backups and what builds on them; 0: all")

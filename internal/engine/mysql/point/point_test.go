@@ -140,6 +140,18 @@ func TestFlushUnderTheLock(t *testing.T) {
 	}
 }
 
+// The data is on what has no snapshots, and so is the binary log beside it: that is no point that lacks only its binary log.
+func TestNoModeWithoutTheData(t *testing.T) {
+	j := &judged{sv: protect.Server{Flavor: "mariadb", Version: "10.11.6", Dirs: []protect.Dir{{Role: "data", Path: "/db"}, {Role: "binlog", Path: "/db"}}},
+		v:   map[string]string{"log_bin": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1"},
+		set: protect.Set{Strays: []protect.Stray{{Path: "/db", Why: "on tmpfs"}}}}
+	for _, m := range []protect.Mode{j.crash(), j.locked(), j.freeze()} {
+		if !strings.Contains(m.Not, "/db is not in the snapshot") {
+			t.Errorf("mode %s is possible: not %q", m.Name, m.Not)
+		}
+	}
+}
+
 func TestLag(t *testing.T) {
 	columns := []string{"Master_Log_File", "Read_Master_Log_Pos", "Relay_Master_Log_File", "Exec_Master_Log_Pos", "Slave_IO_Running", "Slave_SQL_Running", "Seconds_Behind_Master", "Last_IO_Error", "Last_SQL_Error"}
 	for _, c := range []struct{ values, want, err string }{
