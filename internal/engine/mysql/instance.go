@@ -257,8 +257,9 @@ func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target
 		t.Network, t.Address = "tcp", "127.0.0.1:"+strconv.Itoa(in.port)
 	}
 	t.Name = "mysql:" + t.Address
-	if given != nil {
-		t.Logins = append(t.Logins, host.Login{DSN: true})
+	if given != nil { // whoever gives a login wants to know what that one sees, or that it is refused
+		t.Logins, in.target = []host.Login{{DSN: true}}, t
+		return
 	}
 	about := h.About()
 	user := about.User

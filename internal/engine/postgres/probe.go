@@ -119,7 +119,11 @@ func (l *look) logIn() bool {
 	const what = "log in"
 	if l.in.target.Address == "" {
 		l.t.Set("logged_in", stack.Bool(false), what)
-		l.gap("the server's socket is not known", observe.LoginHint(l.h, l.in.process == nil), "*")
+		why := "the server's socket is not known"
+		if l.in.usual {
+			why += ", nor its port: 5432 is only the usual one"
+		}
+		l.gap(why, observe.LoginHint(l.h, l.in.process == nil), "*")
 		return false
 	}
 	rows, err := l.h.Query(l.ctx, l.in.target, settingsQuery)

@@ -85,7 +85,7 @@ func TestPluginThatIsWell(t *testing.T) {
 	m.Verdicts = []watch.Verdict{{ID: watch.Idle, Server: m.Servers[0].Ref}} // that it has little to do is no limit
 	e.Moment(m)
 	line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute})
-	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers (1 verdict unknown) | 'findings'=0;;\n" {
+	if state != OK || line != "PLUMB OK - no limit holds back any of 1 server (1 verdict unknown) | 'findings'=0;;\n" {
 		t.Errorf("got %s %q", state, line)
 	}
 	clock.pass(2 * time.Second)
@@ -134,8 +134,8 @@ func TestPluginThatCannotTell(t *testing.T) {
 	const page = "plumb_build_info 1\nplumb_moment_timestamp_seconds 0\nplumb_server_up{server=\"mysql:3306\"} 1\nplumb_bottleneck_unknown{server=\"mysql:3306\"} 26\n"
 	for more, want := range map[string]string{
 		"plumb_findings 0\n": "PLUMB UNKNOWN - no verdict about mysql:3306 can be judged | 'findings'=0;;\n",
-		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
-		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 server (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 server (26 verdicts unknown) | 'findings'=0;;\n",
 		"plumb_server_idle{server=\"mysql:3306\"} 1\n":                                        "PLUMB UNKNOWN - plumb has not checked this host lately\n",
 	} {
 		if line, _ := Plugin(strings.NewReader(page+more), time.Unix(0, 0), Limits{Critical: .5, Late: time.Minute}); line != want {

@@ -196,7 +196,7 @@ func (m model) statementRows() (out []row) {
 	}
 	for _, x := range m.shown.Indexes {
 		out = append(out, row{key: "index " + x.Server + x.Name, title: "Index of " + x.Server, ink: page.Dim, text: "index " + x.Name + ": " + x.Why,
-			detail: labelled("index", x.Name, "not needed", x.Why)})
+			detail: labelled("index", x.Name, "why", x.Why)})
 	}
 	return out
 }

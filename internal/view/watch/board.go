@@ -225,7 +225,7 @@ func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != watch.I
 func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: "active sessions not known", Rates: each(s.Rates, boardValue)}
 	if s.Active != nil && units.IsReal(*s.Active) {
-		out.Active, out.Load = s.Active, units.Number(*s.Active)+" active sessions"
+		out.Active, out.Load = s.Active, active(*s.Active)
 	}
 	out.Classes = each(s.Classes, func(c watch.Share) BoardClass {
 		return BoardClass{Plain(string(c.Class)), page.Finite(c.Of.Value), interval(c.Of)}

@@ -100,12 +100,21 @@ func of(all []watch.Verdict, server stack.Ref) (out []watch.Verdict) {
 func load(s watch.Server) string {
 	parts := []string{"active sessions not known"}
 	if s.Active != nil {
-		parts[0] = units.Number(*s.Active) + " active sessions"
+		parts[0] = active(*s.Active)
 	}
 	for _, r := range s.Rates {
 		parts = append(parts, r.Label+" "+valueText(r))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// active counts the sessions that are active on average.
+func active(n float64) string {
+	text := units.Number(n) + " active session"
+	if text[:2] == "1 " {
+		return text
+	}
+	return text + "s"
 }
 
 // valueText writes a live number with its unit.
@@ -381,7 +390,7 @@ func gaps(p *page.Page, m watch.Moment) {
 		return
 	}
 	if more := len(all) - mostGaps; more > 0 {
-		all = append(all[:mostGaps], fmt.Sprintf("and what has %d more reasons; --json has all", more))
+		all = append(all[:mostGaps], "and "+units.Count(more, "other reason")+": --json has all")
 	}
 	p.Blank()
 	p.List(page.Dim, "not seen    ", all)
