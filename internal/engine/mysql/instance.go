@@ -258,7 +258,8 @@ func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target
 	}
 	t.Name = "mysql:" + t.Address
 	if given != nil { // whoever gives a login wants to know what that one sees, or that it is refused
-		t.Logins, in.target = []host.Login{{DSN: true}}, t
+		t.Logins = []host.Login{{DSN: true}}
+		in.target = t
 		return
 	}
 	about := h.About()

@@ -176,6 +176,7 @@ func nameAll(all []*instance) {
 // socket as the server's user, as ourselves, and with a password file.
 func (in *instance) reach(about host.About, given *host.Target) {
 	t := host.Target{Engine: "postgres", PID: in.pid}
+	uid, _ := in.process.Int("uid") // 0 where it is not known, which is not gone by
 	switch {
 	case in.socket != "":
 		t.Network, t.Address = "unix", in.at
@@ -184,14 +185,15 @@ func (in *instance) reach(about host.About, given *host.Target) {
 	}
 	if given != nil { // whoever gives a login wants to know what that one sees, or that it is refused
 		t.Network, t.Address, t.Name = given.Network, given.Address, "postgres:"+given.Address
-		t.Logins, in.target = []host.Login{{DSN: true}}, t
+		t.Logins = []host.Login{{DSN: true}}
+		if t.Network == "unix" && about.Root && uid > 0 {
+			t.Logins = append(t.Logins, host.Login{DSN: true, PeerUID: int(uid)}) // the same role, as peer authentication wants it
+		}
+		in.target = t
 		return
 	}
 	t.Name = "postgres:" + t.Address
-	user, uid := in.process.Text("user"), int64(0)
-	if n, ok := in.process.Int("uid"); ok {
-		uid = n
-	}
+	user := in.process.Text("user")
 	if t.Network == "unix" && about.Root && uid > 0 {
 		if user != "" && !in.local.Contained {
 			t.Logins = append(t.Logins, host.Login{User: user, Database: "postgres", PeerUID: int(uid)})
