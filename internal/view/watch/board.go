@@ -141,7 +141,7 @@ func (b Board) By(o watch.Order) []BoardStatement {
 	return slices.SortedFunc(slices.Values(b.Statements), func(x, y BoardStatement) int { return cmp.Compare(x.Places[o], y.Places[o]) })
 }
 
-// BoardIndex is an index that can be done without.
+// BoardIndex is an index that is redundant, or was not read.
 type BoardIndex struct {
 	Server string `json:"server"`
 	Name   string `json:"name"` // with its table and database
