@@ -194,3 +194,13 @@ func TestPeopleReachACopy(t *testing.T) {
 		}
 	}
 }
+
+// A server that runs as root was told to. Its copy runs as root too, and would refuse to start.
+func TestCopiesOfAServerThatRunsAsRoot(t *testing.T) {
+	for uid, want := range map[int]bool{0: true, 27: false} {
+		n := neutral{c: protect.Copy{Purpose: protect.ForDrill, Server: protect.Server{Flavor: "mariadb", Version: "10.11.19", UID: uid}}}
+		if text, err := n.options(); err != nil || strings.Contains(text, "\nuser = \"root\"\n") != want {
+			t.Errorf("of user %d, %v:\n%s", uid, err, text)
+		}
+	}
+}
