@@ -15,6 +15,7 @@ import (
 type Foretold struct {
 	Server  stack.Ref
 	Idle    bool     // next to nothing was asked of it
+	Young   bool     // it started less than a minute ago, and its counters tell little yet
 	Restart bool     // the plan restarts it, and its counters begin anew
 	About   []string // what is judged, such as "WAL"; sorted
 	Rules   []string // rules that may then advise, which they do not now; worst first
@@ -31,9 +32,9 @@ type Judge func(*stack.Stack) []rule.Evaluation
 // that the plan neither restarts nor makes faster, nothing is foretold: what it
 // does is judged already.
 func Foretell(judge Judge, now []rule.Evaluation, a Advice, s *stack.Stack, cat *catalog.Catalog) []Foretold {
-	restarts := map[stack.Ref]bool{} // by server that is idle, or that the plan changes: whether the plan restarts it
+	restarts := map[stack.Ref]bool{} // by server of which little was counted, or that the plan changes: whether the plan restarts it
 	for _, t := range s.Things {
-		if idle(t) {
+		if idle(t) || young(t) {
 			restarts[t.Ref] = false
 		}
 	}
@@ -52,7 +53,7 @@ func Foretell(judge Judge, now []rule.Evaluation, a Advice, s *stack.Stack, cat 
 		return cmp.Or(cmp.Compare(harmRank(v.Rule.Harm), harmRank(o.Rule.Harm)), cmp.Compare(gainRank(v.Rule.Gain), gainRank(o.Rule.Gain)), cmp.Compare(v.Rule.ID, o.Rule.ID))
 	})
 	for _, server := range slices.SortedFunc(maps.Keys(restarts), stack.Ref.Compare) {
-		f := Foretold{Server: server, Restart: restarts[server], Idle: idle(s.Find(server))}
+		f := Foretold{Server: server, Restart: restarts[server], Idle: idle(s.Find(server)), Young: young(s.Find(server))}
 		for _, v := range then {
 			if v.Rule.Harm == rule.Note || !slices.Contains(v.Things, server) || firesNow(now, v) {
 				continue
@@ -78,16 +79,23 @@ const idleRate = 20
 // fewClients is how many may be busy on a server that is idle; one is the check.
 const fewClients = 3
 
+// young reports whether a server started so recently that what it has counted
+// says nothing of its load.
+func young(t *stack.Thing) bool {
+	up, known := t.Int("uptime")
+	return known && up < 60
+}
+
 // idle reports whether a server does next to nothing, as far as its counters and
 // the clients it serves now tell.
 func idle(t *stack.Thing) bool {
-	for _, busy := range []string{"connections_active", "threads_running"} {
+	for _, busy := range []string{"connections_active", "threads_running", "wal_clients_busy"} {
 		if n, known := t.Number(busy); known && n > fewClients {
 			return false
 		}
 	}
-	if up, known := t.Int("uptime"); known && up < 60 {
-		return true // nothing to speak of was counted yet
+	if young(t) {
+		return false // not known yet
 	}
 	for _, rate := range []string{"queries_per_second", "transactions_per_second"} {
 		if n, known := t.Number(rate); known {

@@ -106,3 +106,18 @@ func TestForetellsOfIdleServers(t *testing.T) {
 		t.Errorf("of one that is idle: %+v", all)
 	}
 }
+
+// TestServersThatHaveJustStartedAreNotCalledIdle: what they have counted says nothing yet, whatever their clients do.
+func TestServersThatHaveJustStartedAreNotCalledIdle(t *testing.T) {
+	s, db := postgresHost()
+	db.Set("shared_buffers", stack.Int(4<<30), "test")
+	db.Set("uptime", stack.Int(36), "test")
+	if all, _ := foretold(t, s); len(all) != 1 || !all[0].Young || all[0].Idle {
+		t.Errorf("eight clients are busy on a server that started 36 s ago: %+v", all)
+	}
+	db.Set("uptime", stack.Int(7200), "test")
+	db.Set("transactions_per_second", stack.Float(0.5), "test")
+	if all, _ := foretold(t, s); len(all) != 0 {
+		t.Errorf("eight clients wait for their commits on a server that ends few: %+v", all)
+	}
+}

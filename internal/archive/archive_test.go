@@ -377,11 +377,11 @@ func TestStatus(t *testing.T) {
 		t.Error(got)
 	}
 	now = now.Add(80 * time.Second)
-	if got := trouble(); !strings.Contains(got, "written in the last 1m20s is not in the archive") {
+	if got := trouble(); !strings.Contains(got, "written in the last 80 s is not in the archive") {
 		t.Error(got)
 	}
 	now = now.Add(20 * time.Second)
-	if got := trouble(); !strings.Contains(got, "has reported nothing for 1m40s") {
+	if got := trouble(); !strings.Contains(got, "has reported nothing for 100 s") {
 		t.Error(got)
 	}
 }

@@ -153,7 +153,7 @@ func TestSocketIsGone(t *testing.T) {
 	if err := s.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal"}, nil); !errors.Is(err, reach.ErrGone) || !strings.Contains(hint.Of(err), "makes a new one") {
 		t.Errorf("%v, with the hint %q", err, hint.Of(err))
 	}
-	if got := (&served{board: b, dir: dir}).trouble(t); !strings.Contains(got, "wal: failed 1 times") || !strings.Contains(got, "the socket is gone") {
+	if got := (&served{board: b, dir: dir}).trouble(t); !strings.Contains(got, "wal: failed 1 time ") || !strings.Contains(got, "the socket is gone") {
 		t.Errorf("%q", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/units"
 )
 
 // Status is what a service says of itself. It writes it down again and again, so that one that hangs is told from one
@@ -127,26 +128,26 @@ const Beat = 15 * time.Second
 func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 	switch age := now.Sub(s.Alive); {
 	case age > Old:
-		all = append(all, fmt.Sprintf("the service has reported nothing for %s: it has ended, hangs, or cannot write to the disk", age.Round(time.Second)))
+		all = append(all, fmt.Sprintf("the service has reported nothing for %s: it has ended, hangs, or cannot write to the disk", units.Span(age.Round(time.Second))))
 	case age < -Old: // one that runs would have said something since
 		all = append(all, fmt.Sprintf("the service last reported at %s, which is in the future: a clock was set back, and whether it runs is not known", s.Alive.Format(time.RFC3339)))
 	}
 	for _, one := range s.Sources {
 		if one.Wrong != "" {
-			all = append(all, fmt.Sprintf("%s: failed %d times since %s: %s", one.Name, one.Failed, one.From.Format(time.RFC3339), one.Wrong))
+			all = append(all, fmt.Sprintf("%s: failed %s since %s: %s", one.Name, units.Count(one.Failed, "time"), one.From.Format(time.RFC3339), one.Wrong))
 		}
 		if age := now.Sub(s.Since); one.Follows && one.Whole.IsZero() && one.Wrong == "" && age > lag {
-			all = append(all, fmt.Sprintf("%s: %s after the service started its log is not completely archived yet: a disk or the store hangs, or there is much of it", one.Name, age.Round(time.Second)))
+			all = append(all, fmt.Sprintf("%s: %s after the service started its log is not completely archived yet: a disk or the store hangs, or there is much of it", one.Name, units.Span(age.Round(time.Second))))
 		}
 		switch age := now.Sub(one.Whole); {
 		case one.Whole.IsZero():
 		case age > lag:
-			all = append(all, fmt.Sprintf("%s: what was written in the last %s is not in the archive", one.Name, age.Round(time.Second)))
+			all = append(all, fmt.Sprintf("%s: what was written in the last %s is not in the archive", one.Name, units.Span(age.Round(time.Second))))
 		case age < -Old:
 			all = append(all, fmt.Sprintf("%s: its log was last completely archived at %s, which is in the future: a clock was set back, and how much is missing is not known", one.Name, one.Whole.Format(time.RFC3339)))
 		}
 		if one.Before > 0 {
-			all = append(all, fmt.Sprintf("%s: the log broke off %d times before the last %d", one.Name, one.Before, len(one.Breaks)))
+			all = append(all, fmt.Sprintf("%s: the log broke off %s before the last %d", one.Name, units.Count(one.Before, "time"), len(one.Breaks)))
 		}
 		for _, why := range one.Breaks {
 			all = append(all, fmt.Sprintf("%s: the log broke off at %s; earlier base backups cannot be recovered beyond that: take a new one", one.Name, why))

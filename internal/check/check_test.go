@@ -80,6 +80,20 @@ func TestAVerbOnThisHost(t *testing.T) {
 	}
 }
 
+// TestRulesOfProductsThatAreNotHereWereNotJudged: a report that counts them claims what nobody looked at.
+func TestRulesOfProductsThatAreNotHereWereNotJudged(t *testing.T) {
+	for only, judges := range map[string]bool{"mongo": false, "mysql": true} {
+		k := knowledge(t, check.Choice{Only: []string{only}})
+		s, err := check.Observe(t.Context(), recorded(t, "../../fixtures/mariadb-zfs-128K.tape.gz"), k.Catalog, captured.Phases(k.Catalog), check.DefaultTimeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := k.Judge(s).Judged; (n > 0) != judges {
+			t.Errorf("%d rules about %s judged a host with a MariaDB", n, only)
+		}
+	}
+}
+
 // slow is a probe that ends only with its context.
 type slow struct{}
 

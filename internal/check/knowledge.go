@@ -22,7 +22,6 @@ type Knowledge struct {
 	Choice      Choice
 	Plumb       string // version of this program, for its reports
 	AllowUnsafe bool   // propose also values that are less durable than those in force
-	asked       int    // rules the choice leaves
 }
 
 // Warn is told what went wrong without ending the command: a mistake in one
@@ -54,13 +53,7 @@ func Load(c Choice, own *Own, warn Warn) (Knowledge, error) {
 		return Knowledge{}, fmt.Errorf("read the built-in rules: %w", err)
 	}
 	warn("a built-in rule was left out", err)
-	k := Knowledge{Catalog: cat, Rules: rules.With(theirs), Choice: c}
-	for _, r := range k.Rules.Rules() {
-		if c.Lists(r) {
-			k.asked++
-		}
-	}
-	return k, nil
+	return Knowledge{Catalog: cat, Rules: rules.With(theirs), Choice: c}, nil
 }
 
 // All wants every file of the catalogue.
@@ -96,7 +89,19 @@ func (k Knowledge) Judge(s *stack.Stack) Report {
 	verdicts := k.Verdicts(s)
 	a := advise.From(verdicts, s, k.Catalog, advise.Options{AllowUnsafe: k.AllowUnsafe})
 	a.Foretold = advise.Foretell(k.Verdicts, verdicts, a, s, k.Catalog)
-	return Report{Stack: s, Catalog: k.Catalog, Plumb: k.Plumb, Judged: k.asked, Advice: a}
+	return Report{Stack: s, Catalog: k.Catalog, Plumb: k.Plumb, Judged: judged(verdicts), Advice: a}
+}
+
+// judged counts the rules that gave an answer. Rules about products that are
+// not here, and rules that are unknown everywhere, judged nothing.
+func judged(verdicts []rule.Evaluation) int {
+	rules := map[*rule.Rule]bool{}
+	for _, v := range verdicts {
+		if v.Outcome != rule.Unknown {
+			rules[v.Rule] = true
+		}
+	}
+	return len(rules)
 }
 
 // Explain gives the text that explains a rule; "" when it has none. Built-in rules

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // DefaultTimeout ends a check that hangs: a healthy one takes about a second.
@@ -27,7 +28,7 @@ func Observe(ctx context.Context, h host.Reader, cat *catalog.Catalog, phases []
 	budget.Apply(s)
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
-		s.Gaps = append(s.Gaps, stack.Gap{Probe: "check", Why: fmt.Sprintf("the check ended at its deadline of %s", limit),
+		s.Gaps = append(s.Gaps, stack.Gap{Probe: "check", Why: fmt.Sprintf("the check ended at its deadline of %s", units.Span(limit)),
 			Hint: "--timeout 2m gives it longer"})
 	case err != nil:
 		return nil, errors.New("read this host: interrupted")

@@ -11,7 +11,7 @@ type Report struct {
 	Stack   *stack.Stack
 	Catalog *catalog.Catalog
 	Advice  advise.Advice
-	Judged  int    // rules that were asked
+	Judged  int    // rules that gave an answer about something on this host
 	Plumb   string // version of this program
 	From    string // the tape that was read; "" for this host
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"path"
 	"slices"
 
 	"plumb/internal/advise"
@@ -23,6 +24,9 @@ func areaWords() []string {
 // as people write them.
 func explainable() []string {
 	list := append(check.RuleIDs(), verdict.IDs(knowledge.FS)...)
+	for _, id := range list {
+		list = append(list, path.Base(id)) // as a name may be shortened
+	}
 	cat, _ := catalog.Load(knowledge.FS)
 	if cat == nil {
 		return list

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	archivecli "plumb/internal/cli/archive"
 	forecastcli "plumb/internal/cli/forecast"
@@ -21,6 +22,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/system/process"
+	"plumb/internal/units"
 )
 
 // group is a part of the help: what people come for, in two lines, and the
@@ -64,6 +66,7 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 			root.AddCommand(c)
 		}
 	}
+	plainDefaults(root)
 	width := shell.Screen(a.Out).Width
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width)))
 	long := root.HelpFunc()
@@ -79,6 +82,18 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 		_, err := io.WriteString(c.OutOrStdout(), groupedUsage(c, groups))
 		return err
 	})
+}
+
+// plainDefaults writes the defaults of flags that take a time as people type them: 24h, not 24h0m0s.
+func plainDefaults(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if d, err := time.ParseDuration(f.DefValue); err == nil && f.Value.Type() == "duration" {
+			f.DefValue = units.Short(d)
+		}
+	})
+	for _, below := range c.Commands() {
+		plainDefaults(below)
+	}
 }
 
 // groupedUsage says what to type first, and describes each group in three lines.

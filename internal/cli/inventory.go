@@ -53,7 +53,7 @@ changed are not listed here but in plumb history.
 			return f.OnBooks(func(books inventory.Books) error {
 				f.Note(&a.Shell)
 				left, unread := books.List(c.Context())
-				return errors.Join(a.Answer(f.json, inventoryview.Document(books.Directory, left, unread), inventoryview.Text(left, shell.Screen(a.Out))), unread)
+				return errors.Join(a.Answer(f.json, inventoryview.Document(books.Directory, left, unread), inventoryview.Text(books.Directory, left, unread, shell.Screen(a.Out))), unread)
 			})
 		},
 	}

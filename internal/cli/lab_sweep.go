@@ -41,7 +41,7 @@ anything else is left alone and reported. Labs that still run are not touched.
 
 func (a *app) runLabSweep(ctx context.Context, books inventory.Books, yes, dryRun bool) error {
 	left, listErr := books.List(ctx)
-	fmt.Fprint(a.Out, inventoryview.Dead(left, shell.Screen(a.Out)))
+	fmt.Fprint(a.Out, inventoryview.Dead(books.Directory, left, listErr, shell.Screen(a.Out)))
 	n := 0
 	for _, one := range left {
 		if !one.Live {

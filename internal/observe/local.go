@@ -73,6 +73,16 @@ func Whose(process *stack.Thing, name string, st host.Stat) (own, roots bool) {
 	return own, st.UID == 0 && st.Mode.Perm()&0o022 == 0
 }
 
+// LoginHint says what may get a probe into a server that refused it. Root's
+// rights help only where they are lacking, and only on the server's own host.
+func LoginHint(h host.Reader, remote bool) string {
+	const login = "give a login with --dsn"
+	if remote || h.About().Root {
+		return login
+	}
+	return "run as root, or " + login
+}
+
 // Locals gives the processes that serve an engine, sorted by name.
 func Locals(seen *stack.Stack, engine string) []Local {
 	var out []Local

@@ -49,3 +49,21 @@ func TestSharedPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestLoginHint: whoever is root already is not told to become it, and root of this host is nothing to a server of another.
+func TestLoginHint(t *testing.T) {
+	user, root := hosttest.Map{}, hosttest.Map{Who: host.About{Root: true}}
+	for _, c := range []struct {
+		h      host.Reader
+		remote bool
+		want   string
+	}{
+		{user, false, "run as root, or give a login with --dsn"},
+		{user, true, "give a login with --dsn"},
+		{root, false, "give a login with --dsn"},
+	} {
+		if got := LoginHint(c.h, c.remote); got != c.want {
+			t.Errorf("remote %v: %q, want %q", c.remote, got, c.want)
+		}
+	}
+}

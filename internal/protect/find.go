@@ -145,6 +145,11 @@ func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 }
 
 func (f *finding) stray(file string, why error) {
+	for _, s := range f.set.Strays {
+		if paths.Within(file, s.Path) && s.Why == why.Error() {
+			return // that is said already: many roles can have one directory
+		}
+	}
 	f.set.Strays = append(f.set.Strays, Stray{Path: file, Why: why.Error(), Hint: hint.Of(why), Link: f.link})
 }
 

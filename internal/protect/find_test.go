@@ -62,6 +62,27 @@ func TestFilesElsewhere(t *testing.T) {
 	}
 }
 
+// TestADirectoryOfManyRolesIsMissingOnce: data, logs and all else often lie in one directory.
+func TestADirectoryOfManyRolesIsMissingOnce(t *testing.T) {
+	m := hosttest.Map{Files: map[string]string{"/proc/7/maps": "", "/proc/7/mountinfo": "1 1 0:9 / /tmp rw - tmpfs tmpfs rw\n2 1 0:10 / /far rw - nfs far rw\n"}}
+	var dirs []Dir
+	for _, role := range []string{"data", "redo", "undo", "binlog"} {
+		dirs = append(dirs, Dir{Role: role, Path: "/tmp/db"})
+	}
+	dirs = append(dirs, Dir{Role: "doublewrite", Path: "/tmp/db/dw"}, Dir{Role: "tablespace", Path: "/far/ts"})
+	set, err := (&Keeper{Storages: []Storage{&devices{}}}).findSet(t.Context(), m, &stack.Stack{}, &quietServer{}, Server{PID: 7, Dirs: dirs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range set.Strays {
+		got = append(got, s.Path)
+	}
+	if !slices.Equal(got, []string{"/tmp/db"}) && !slices.Equal(got, []string{"/tmp/db", "/far/ts"}) {
+		t.Errorf("outside are %q", got)
+	}
+}
+
 // manyOpen is a machine whose globs of descriptors end too early.
 type manyOpen struct{ hosttest.Map }
 

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // What shares of session time are made of.
@@ -248,7 +249,7 @@ func named(x series.Session) string {
 		}
 	}
 	if !x.Active {
-		text += fmt.Sprintf(", %s for %s", x.Idle(), x.For.Round(time.Second))
+		text += fmt.Sprintf(", %s for %s", x.Idle(), units.Span(x.For.Round(time.Second)))
 	}
 	return text
 }

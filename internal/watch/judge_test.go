@@ -150,7 +150,7 @@ func TestTheRootOfLocksIsNamed(t *testing.T) {
 	j := judge()
 	got := m.run(j)
 	v := find(got, "lock/blocked")
-	if v == nil || !strings.Contains(v.Say, "session 7 of app@web1, idle in a transaction for 40s; 2 sessions wait for it") {
+	if v == nil || !strings.Contains(v.Say, "session 7 of app@web1, idle in a transaction for 40 s; 2 sessions wait for it") {
 		t.Fatalf("%+v", got.Verdicts)
 	}
 	if got.Verdicts[0].ID != "lock/blocked" {

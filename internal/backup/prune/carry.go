@@ -256,7 +256,7 @@ func (w work) leaving(ctx context.Context, s survey, f *folder, neededBy string)
 func (w work) unlocked(ctx context.Context, name string, at time.Time) error {
 	until, err := w.lockedUntil(ctx, name)
 	if err == nil && until.After(at) {
-		err = fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime))
+		err = fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime+" UTC"))
 	}
 	return err
 }
@@ -316,7 +316,7 @@ func (w work) giveUp(ctx context.Context, s survey, f *folder) error {
 	if _, err := store.Settle(ctx, w.Store, manifest.ClaimName(f.id), text, o); err != nil {
 		return err
 	}
-	why := []string{"it never ended, and showed no activity since " + f.newest.UTC().Format(time.DateTime)}
+	why := []string{"it never ended, and showed no activity since " + f.newest.UTC().Format(time.DateTime+" UTC")}
 	if err := w.put(ctx, manifest.Stone{ID: f.id, At: s.at, By: w.Host, Why: why, Going: true}, store.Put{New: true}); err != nil {
 		return err
 	}

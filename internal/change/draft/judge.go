@@ -40,7 +40,7 @@ func (p *drafting) judge(step change.Step) (change.Want, stack.Value, *change.Re
 	}
 	now, known := thing.Get(step.Knob.Name)
 	if known && !step.From.IsAbsent() && !step.From.Equal(now) && !step.To.Equal(now) {
-		return want, now, refuse("plumb check --plan makes a new plan", "the plan is out of date: the value was %s when it was made, and is %s now", step.From, now)
+		return want, now, refuse("plumb check --plan FILE makes a new plan", "the plan is out of date: the value was %s when it was made, and is %s now", step.From, now)
 	}
 	return want, now, p.unsafe(fact, step, now)
 }

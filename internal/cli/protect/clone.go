@@ -219,7 +219,11 @@ func (v *verbs) cloneList() *cobra.Command {
 			return v.On(p, func(m *machine.Machine) error {
 				all, unread := m.Clones.List(c.Context(), m.Doer)
 				all = clone.Now(c.Context(), m.Doer, all)
-				return errors.Join(v.Answer(p.JSON, view.ClonesDocument(all, unread), view.Clones(all, shell.Screen(v.Out))), unread)
+				text := view.Clones(all, shell.Screen(v.Out))
+				if unread != nil && len(all) == 0 {
+					text = "" // there may be clones that could not be read
+				}
+				return errors.Join(v.Answer(p.JSON, view.ClonesDocument(all, unread), text), unread)
 			})
 		},
 	}

@@ -258,8 +258,10 @@ func (in *instance) reach(ctx context.Context, h host.Reader, given *host.Target
 		t.Network, t.Address = "tcp", "127.0.0.1:"+strconv.Itoa(in.port)
 	}
 	t.Name = "mysql:" + t.Address
-	if given != nil {
-		t.Logins = append(t.Logins, host.Login{DSN: true})
+	if given != nil { // whoever gives a login wants to know what that one sees, or that it is refused
+		t.Logins = []host.Login{{DSN: true}}
+		in.target = t
+		return
 	}
 	about := h.About()
 	user := about.User

@@ -124,7 +124,7 @@ func (p *Probe) collectFrom(ctx context.Context, h host.Reader, in *instance, ob
 func (l *look) logIn() bool {
 	if l.in.target.Address == "" {
 		l.t.Set("logged_in", stack.Bool(false), "process")
-		l.gap("where it listens is not visible", "run as root", "*")
+		l.gap("where it listens is not visible", observe.LoginHint(l.h, l.in.process == nil), "*")
 		return false
 	}
 	rows, err := l.h.Query(l.ctx, l.in.target, "SHOW GLOBAL VARIABLES")
@@ -134,7 +134,7 @@ func (l *look) logIn() bool {
 		return true
 	}
 	l.t.Set("logged_in", stack.Bool(false), "log in to "+l.in.target.Address)
-	hint := "run as root, or give a login: " + grantsHint
+	hint := observe.LoginHint(l.h, l.in.process == nil) + "; " + grantsHint
 	switch {
 	case errors.Is(err, host.ErrDown):
 		hint = "is the server accepting connections?"

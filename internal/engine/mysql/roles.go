@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/host/paths"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -22,7 +23,7 @@ func (l *look) roles() {
 	datadir := l.dir("datadir", "")
 	unread := l.variables == nil && len(l.in.options.gaps) > 0 // what is not set may be set there
 	if datadir == "" || unread {
-		l.gap("where it keeps its data is not known without a login", "run as root, or give a login: "+grantsHint,
+		l.gap("where it keeps its data is not known without a login", observe.LoginHint(l.h, false)+"; "+grantsHint,
 			"storage", "data", "redo", "undo", "doublewrite", "temporary", "tablespace", "binlog", "relaylog")
 		return
 	}

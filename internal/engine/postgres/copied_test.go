@@ -3,6 +3,7 @@ package postgres
 import (
 	"testing"
 
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
@@ -62,6 +63,42 @@ func TestAServerOfItsOwnIsNone(t *testing.T) {
 		s.Add("test", see)
 		if all := (&Probe{}).instances(t.Context(), hosttest.Map{}, &s); all[0].name != c.want || len(all) != map[bool]int{true: 1, false: 2}[c.want == "5432"] {
 			t.Errorf("%v, listening at %v: %d servers, the first is %s", c.args, c.listen, len(all), all[0].name)
+		}
+	}
+}
+
+// TestAGivenLoginIsTheOnlyOne: who asks what a role sees is not shown what another one does, whatever becomes of the login.
+func TestAGivenLoginIsTheOnlyOne(t *testing.T) {
+	var see stack.Observation
+	p := see.New("process", "7")
+	p.Set("uid", stack.Int(101), "test")
+	p.Set("user", stack.Text("postgres"), "test")
+	in := &instance{process: p, pid: 7, socket: "/s/.s.PGSQL.5433", at: "/s/.s.PGSQL.5433"}
+	in.reach(host.About{Root: true, User: "root"}, &host.Target{Network: "unix", Address: "/s/.s.PGSQL.5433"})
+	if l := in.target.Logins; len(l) != 2 || !l[0].DSN || !l[1].DSN || l[0].PeerUID != 0 || l[1].PeerUID != 101 || in.target.Address != "/s/.s.PGSQL.5433" {
+		t.Errorf("as root: %+v", in.target)
+	}
+	in.reach(host.About{User: "dba"}, &host.Target{Network: "tcp", Address: "127.0.0.1:5433"})
+	if l := in.target.Logins; len(l) != 1 || !l[0].DSN {
+		t.Errorf("as another user: %+v", in.target)
+	}
+}
+
+// TestAPortThatIsNotTold: Debian's configuration tells it also where the data directory is closed, and a guess says that it is one.
+func TestAPortThatIsNotTold(t *testing.T) {
+	for conf, want := range map[string]struct {
+		name  string
+		usual bool
+	}{"port = 5433\n": {"5433", false}, "": {"5432", true}} {
+		var see stack.Observation
+		p := see.New("process", "7")
+		p.Set("engine", stack.Text("postgres"), "test")
+		p.Set("args", stack.List([]string{"postgres", "-D", "/data", "-c", "config_file=/etc/postgresql/15/main/postgresql.conf"}), "test")
+		var s stack.Stack
+		s.Add("test", see)
+		all := (&Probe{}).instances(t.Context(), hosttest.Map{Files: map[string]string{"/etc/postgresql/15/main/postgresql.conf": conf}}, &s)
+		if len(all) != 1 || all[0].name != want.name || all[0].usual != want.usual {
+			t.Errorf("%q: %+v", conf, all[0])
 		}
 	}
 }

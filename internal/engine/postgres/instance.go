@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -24,6 +25,7 @@ type instance struct {
 	data    string // data directory; "" when it is not known
 	args    []assigned
 	port    string
+	usual   bool   // nothing told the port: it is the usual one
 	socket  string // path of its socket; "" when it has none
 	tcp     string // host:port it listens on; "" when it does not
 	name    string // of the thing
@@ -84,7 +86,10 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 			}
 		}
 	}
-	if in.port == "" {
+	if in.port == "" { // the data directory is closed to us, and Debian's configuration is not
+		in.port = imageSetting(ctx, h, in.root+cmp.Or(settings["config_file"].value, in.data+"/postgresql.conf"), "port")
+	}
+	if in.usual = in.port == ""; in.usual {
 		in.port = "5432"
 	}
 	if dirs := splitNames(settings["unix_socket_directories"].value); in.socket == "" && len(dirs) > 0 {
@@ -167,25 +172,28 @@ func nameAll(all []*instance) {
 	}
 }
 
-// reach makes the way to log in: the person's own data source name, then the
+// reach makes the way to log in: the person's own data source name; without one the
 // socket as the server's user, as ourselves, and with a password file.
 func (in *instance) reach(about host.About, given *host.Target) {
 	t := host.Target{Engine: "postgres", PID: in.pid}
+	uid, _ := in.process.Int("uid") // 0 where it is not known, which is not gone by
 	switch {
 	case in.socket != "":
 		t.Network, t.Address = "unix", in.at
 	case in.tcp != "" && !in.local.Contained:
 		t.Network, t.Address = "tcp", in.tcp
 	}
-	if given != nil {
-		t.Network, t.Address = given.Network, given.Address
-		t.Logins = append(t.Logins, host.Login{DSN: true})
+	if given != nil { // whoever gives a login wants to know what that one sees, or that it is refused
+		t.Network, t.Address, t.Name = given.Network, given.Address, "postgres:"+given.Address
+		t.Logins = []host.Login{{DSN: true}}
+		if t.Network == "unix" && about.Root && uid > 0 {
+			t.Logins = append(t.Logins, host.Login{DSN: true, PeerUID: int(uid)}) // the same role, as peer authentication wants it
+		}
+		in.target = t
+		return
 	}
 	t.Name = "postgres:" + t.Address
-	user, uid := in.process.Text("user"), int64(0)
-	if n, ok := in.process.Int("uid"); ok {
-		uid = n
-	}
+	user := in.process.Text("user")
 	if t.Network == "unix" && about.Root && uid > 0 {
 		if user != "" && !in.local.Contained {
 			t.Logins = append(t.Logins, host.Login{User: user, Database: "postgres", PeerUID: int(uid)})

@@ -119,7 +119,11 @@ func (l *look) logIn() bool {
 	const what = "log in"
 	if l.in.target.Address == "" {
 		l.t.Set("logged_in", stack.Bool(false), what)
-		l.gap("the server's socket is not known", "run as root, or give a login with --dsn", "*")
+		why := "the server's socket is not known"
+		if l.in.usual {
+			why += ", nor its port: 5432 is only the usual one"
+		}
+		l.gap(why, observe.LoginHint(l.h, l.in.process == nil), "*")
 		return false
 	}
 	rows, err := l.h.Query(l.ctx, l.in.target, settingsQuery)
@@ -129,7 +133,7 @@ func (l *look) logIn() bool {
 		return true
 	}
 	l.t.Set("logged_in", stack.Bool(false), what)
-	hint := "run as root, or give a login with --dsn; " + grantsHint
+	hint := observe.LoginHint(l.h, l.in.process == nil) + "; " + grantsHint
 	switch {
 	case errors.Is(err, host.ErrDown):
 		hint = "is the server accepting connections?"

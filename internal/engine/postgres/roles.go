@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -14,7 +15,7 @@ func (l *look) roles() {
 		return
 	}
 	if l.in.data == "" {
-		l.gap("the data directory is not known", "run as root, or give a login: "+grantsHint,
+		l.gap("the data directory is not known", observe.LoginHint(l.h, false)+"; "+grantsHint,
 			"storage", "data", "wal", "temporary", "tablespace", "log")
 		return
 	}

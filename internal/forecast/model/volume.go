@@ -35,6 +35,7 @@ type Option struct {
 	IOPS   float64
 	MiBps  float64
 	Month  stats.Estimate // dollars
+	Part   float64        // of what is bought, what its provider promises; 0: not said
 	Why    string         // it does not bear it, or has no price; "" otherwise
 	Note   string
 	Doubts []string
@@ -104,6 +105,9 @@ func offered(options []Option, l Load) Result {
 	} else {
 		r.Assumptions = append(r.Assumptions, "what a provider promises is enough; --steady 0.999 asks for more")
 	}
+	if less := promisedLess(options); less != "" {
+		r.Assumptions = append(r.Assumptions, less)
+	}
 	if len(l.Series) > 0 {
 		r.Assumptions = append(r.Assumptions, "the peak is the value that the recorded load does not exceed for 99 % of the time; the ranges are from that for 95 % to the maximum")
 	}
@@ -140,9 +144,23 @@ func offered(options []Option, l Load) Result {
 	return r
 }
 
+// promisedLess says why more is bought than the load needs; "" where it is not.
+func promisedLess(options []Option) string {
+	var less []string
+	for _, o := range options {
+		if o.Part > 0 && o.Part < 1 {
+			less = append(less, units.RoundPercent(o.Part)+" of "+o.Name)
+		}
+	}
+	if len(less) == 0 {
+		return ""
+	}
+	return "more is bought than the load needs, where a provider promises less than it sells: " + strings.Join(less, ", ")
+}
+
 // option sizes one type of volume for a load.
 func (v Volume) option(c Cloud, l Load, now time.Time) Option {
-	o := Option{Name: c.Provider + " " + v.Name}
+	o := Option{Name: c.Provider + " " + v.Name, Part: v.Part}
 	if l.Steady > 0 {
 		if v.OfTime == 0 {
 			o.Why = "what its provider promises about its steadiness is not known"

@@ -327,7 +327,8 @@ func TestThroughputOfSmallVolumes(t *testing.T) {
 // TestPricesAreDated: the answer says of which region prices are, when they were read and where.
 func TestPricesAreDated(t *testing.T) {
 	said := strings.Join(ChooseVolume(clouds(t), need(500, 2000, 30), day).Assumptions, "\n")
-	for _, want := range []string{"prices of aws are those of us-east-1, of 2026-01-31: AWS, EBS optimization", "prices of azure are those of East US, without a date: ", "prices of gcp are those of us-central1, of 2023-05-18: "} {
+	for _, want := range []string{"prices of aws are those of us-east-1, of 2026-01-31: AWS, EBS optimization", "prices of azure are those of East US, without a date: ", "prices of gcp are those of us-central1, of 2023-05-18: ",
+		"more is bought than the load needs, where a provider promises less than it sells: 90 % of aws gp3"} {
 		if strings.Count(said, want) != 1 {
 			t.Errorf("%d times: %s, in\n%s", strings.Count(said, want), want, said)
 		}

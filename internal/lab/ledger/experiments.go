@@ -147,7 +147,7 @@ func list(all []Summary) string {
 		s := all[i]
 		last := "no trial yet"
 		if !s.Last.IsZero() {
-			last = "last " + s.Last.UTC().Format("2006-01-02 15:04")
+			last = "last " + s.Last.UTC().Format("2006-01-02 15:04 UTC")
 		}
 		names = append(names, fmt.Sprintf("%s %.12s (trials: %d, %s)", s.Name, s.Hash, s.Trials, last))
 	}

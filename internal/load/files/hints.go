@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/host/scratch"
+	"plumb/internal/units"
 )
 
 // Bounds of what a device can do. Flash without power-loss protection needs
@@ -65,7 +66,7 @@ func alone(rows []FsyncMeasured) (FsyncMeasured, bool) {
 func measuredHints(place scratch.Place, m FsyncMeasured) (all []Hint) {
 	names, writeBack, rotational := diskNames(place.Disks)
 	if m.Flushes != nil {
-		seen := fmt.Sprintf("%d calls of %s gave %.2f flushes each at %s", m.Summary.N, m.Row.By, *m.Flushes, names)
+		seen := fmt.Sprintf("%s calls of %s gave %.2f flushes each at %s", units.Grouped(m.Summary.N), m.Row.By, *m.Flushes, names)
 		switch {
 		case *m.Flushes >= fewFlushes:
 			all = append(all, Hint{"flushes", seen + ": they are passed on to the disk", false})
@@ -81,9 +82,9 @@ func measuredHints(place scratch.Place, m FsyncMeasured) (all []Hint) {
 	p50 := m.Summary.P50
 	switch {
 	case rotational && p50 < fastDisk:
-		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s, but a rotating disk needs some milliseconds: there is a protected write cache, or the data were not on the disk", m.Row.By, p50), true})
+		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s, but a rotating disk needs some milliseconds: there is a protected write cache, or the data were not on the disk", m.Row.By, units.Latency(p50)), true})
 	case !rotational && p50 < fastFlash:
-		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s; flash without power-loss protection needs about a millisecond or more: either the disk has that protection (see its data sheet), or a cache in front of it answered", m.Row.By, p50), true})
+		all = append(all, Hint{"too-fast", fmt.Sprintf("the median %s took %s; flash without power-loss protection needs about a millisecond or more: either the disk has that protection (see its data sheet), or a cache in front of it answered", m.Row.By, units.Latency(p50)), true})
 	}
 	return all
 }

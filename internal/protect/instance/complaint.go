@@ -13,12 +13,18 @@ var grave = []string{"[ERROR]", "FATAL:", "PANIC:"}
 func complaints(log string) string {
 	var kept []string
 	said := false // the last line was one: HINT and DETAIL belong to it
+	before := ""  // the last line, if it was none
 	for line := range strings.Lines(log) {
 		line = strings.TrimSpace(line)
 		is := slices.ContainsFunc(grave, func(mark string) bool { return strings.Contains(line, mark) }) || strings.Contains(line, "LOG:  could not ")
 		more := said && (strings.Contains(line, "HINT:") || strings.Contains(line, "DETAIL:"))
-		if said = is || more; said {
+		if strings.HasSuffix(line, "[ERROR] Aborting") && before != "" {
+			kept = append(kept, before) // MariaDB marks that it ends, and not always why
+		}
+		if said, before = is || more, ""; said {
 			kept = append(kept, line)
+		} else {
+			before = line
 		}
 	}
 	if kept == nil {

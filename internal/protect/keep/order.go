@@ -80,7 +80,7 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 		at := At(f.Point)
 		switch {
 		case at.After(now.Add(slack)):
-			return fmt.Sprintf("%s %s is dated in the future: it is %s now", thing, f.Point.ID, now.UTC().Format(time.DateTime))
+			return fmt.Sprintf("%s %s is dated in the future: it is %s now", thing, f.Point.ID, now.UTC().Format(time.DateTime+" UTC"))
 		case at.Before(firstTime()):
 			return fmt.Sprintf("%s %s is older than Plumb", thing, f.Point.ID)
 		}
@@ -104,7 +104,7 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 func Ahead(now time.Time, p protect.Point, all []protect.Point) string {
 	at, own := At(p), births(p)
 	if at.After(now) {
-		return fmt.Sprintf("point %s is dated in the future: it is %s now", p.ID, now.UTC().Format(time.DateTime))
+		return fmt.Sprintf("point %s is dated in the future: it is %s now", p.ID, now.UTC().Format(time.DateTime+" UTC"))
 	}
 	for _, other := range all {
 		for _, b := range births(other) {

@@ -401,7 +401,7 @@ func TestAssess(t *testing.T) {
 		"files not read":    {func(in *Seen) { in.Unread = "permission denied" }, "not all points could be read"},
 		"not sent":          {func(in *Seen) { in.Memory.Lasts = nil }, "nothing was sent to tank2/db"},
 		"sent long ago":     {func(in *Seen) { in.Memory.Lasts[0].OK = now.AddDate(0, 0, -2) }, "last sent a point 2 days ago"},
-		"failing":           {func(in *Seen) { in.Memory.note(Act{Kind: Prune, Server: db}, now, errors.New("the pool is suspended")) }, "prune failed at 2027-03-14 12:00:00: the pool is suspended"},
+		"failing":           {func(in *Seen) { in.Memory.note(Act{Kind: Prune, Server: db}, now, errors.New("the pool is suspended")) }, "prune failed at 2027-03-14 12:00:00 UTC: the pool is suspended"},
 		"braked": {func(in *Seen) {
 			for i := range 8 {
 				in.Points = append(slices.Clone(in.Points), point(now.Add(time.Duration(-i)*time.Minute)))

@@ -113,7 +113,7 @@ func window(s *stack.Stack) []string {
 	if !timed {
 		return []string{"how much is not known: this ZFS does not show zfs_txg_timeout (OpenZFS begins a transaction group every 5 s by default)", after}
 	}
-	text := fmt.Sprintf("a transaction group begins every %s at the latest (zfs_txg_timeout), and is written while the next one fills", time.Duration(seconds)*time.Second)
+	text := fmt.Sprintf("a transaction group begins every %s at the latest (zfs_txg_timeout), and is written while the next one fills", units.Span(time.Duration(seconds)*time.Second))
 	if dirty, known := m.Int("zfs_dirty_data_max"); known {
 		text += fmt.Sprintf("; at most %s is unwritten at a time (zfs_dirty_data_max)", units.Bytes(dirty))
 	}

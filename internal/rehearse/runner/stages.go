@@ -10,6 +10,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
+	"plumb/internal/units"
 )
 
 // closingTime is what the end takes: the last server stops, and what was made
@@ -140,7 +141,7 @@ func (x *Runner) noTime(i int) error {
 	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
 	if i == 0 && len(x.reports[0].Records) == 0 {
 		return hint.With(fmt.Errorf("%s of --max-time are left, and all advice takes %s at least", left, takes),
-			fmt.Sprintf("--max-time %s or more; --data with less loads faster", (x.Budget-left+2*takes).Round(time.Minute)))
+			fmt.Sprintf("--max-time %s or more; --data with less loads faster", units.Planned(x.Budget-left+2*takes)))
 	}
 	if !x.Search {
 		x.ended = timeOver

@@ -59,7 +59,11 @@ func (c CheckPage) because(ev []rule.Evidence) {
 		if len(facts) == 0 {
 			continue // only what is known not to be there
 		}
-		c.Labelled(page.Dim, head, page.Normal, c.thing(of)+strings.Join(facts, ", "))
+		between := ", "
+		if strings.Contains(strings.Join(facts, ""), between) {
+			between = "; " // a value that is a list: the next fact is not one of its items
+		}
+		c.Labelled(page.Dim, head, page.Normal, c.thing(of)+strings.Join(facts, between))
 		head = strings.Repeat(" ", page.Width(head))
 	}
 }

@@ -42,7 +42,7 @@ func (c CheckPage) next(fs []advise.Finding) {
 	if c.r.From == "" && len(c.r.Advice.Plan.Steps) > 0 {
 		rows = append(rows, [2]string{"plumb fix --dry-run", "what fix would do about it"})
 	} else if target := firstTarget(c.r.Advice.Plan); target != "" {
-		rows = append(rows, [2]string{check + " --emit " + target, "what to set, as lines of " + target})
+		rows = append(rows, [2]string{check + " --emit " + target, "what to set, in that form"})
 	}
 	if !c.all && slices.ContainsFunc(fs, func(f advise.Finding) bool { return f.Rule.Harm == rule.Note }) {
 		rows = append(rows, [2]string{check + " --all", "the notes in full"})
@@ -77,8 +77,12 @@ func findingsText(fs []advise.Finding) string {
 	by := countHarms(fs)
 	var parts []string
 	for _, h := range advise.Harms() {
-		if by[h] > 0 {
+		switch {
+		case by[h] == 0:
+		case h == rule.Slow: // not a noun
 			parts = append(parts, fmt.Sprintf("%d %s", by[h], h))
+		default:
+			parts = append(parts, units.Count(by[h], string(h)))
 		}
 	}
 	return units.Count(len(fs), "finding") + ": " + strings.Join(parts, ", ")

@@ -33,6 +33,8 @@ func when(f advise.Foretold) string {
 	switch {
 	case f.Restart:
 		return "a restart sets its counters back to zero; under load Plumb can then judge "
+	case f.Young:
+		return "it started less than a minute ago; after some load Plumb can also judge "
 	case f.Idle:
 		return "it is almost idle now; under load Plumb can also judge "
 	}

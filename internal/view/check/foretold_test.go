@@ -37,6 +37,10 @@ func TestForetoldIsSaid(t *testing.T) {
 	if idle := Text(r, Options{}, page.Screen{Width: 200}); !strings.Contains(idle, "NEXT: check again under load\n") || !strings.Contains(idle, "almost idle now") {
 		t.Errorf("of an idle server:\n%s", idle)
 	}
+	r.Advice.Foretold[0].Idle, r.Advice.Foretold[0].Young = false, true
+	if young := Text(r, Options{}, page.Screen{Width: 200}); strings.Contains(young, "idle") || !strings.Contains(young, "it started less than a minute ago; after some load") {
+		t.Errorf("of a server that has just started:\n%s", young)
+	}
 	var see stack.Observation
 	see.New("postgres", "5432")
 	healthy := r
@@ -49,7 +53,7 @@ func TestForetoldIsSaid(t *testing.T) {
 	var doc struct {
 		CheckAgain []CheckAgainJSON `json:"check_again"`
 	}
-	if err != nil || json.Unmarshal(b, &doc) != nil || len(doc.CheckAgain) != 1 || len(doc.CheckAgain[0].Rules) != 6 || !doc.CheckAgain[0].Idle {
+	if err != nil || json.Unmarshal(b, &doc) != nil || len(doc.CheckAgain) != 1 || len(doc.CheckAgain[0].Rules) != 6 || doc.CheckAgain[0].Idle || !doc.CheckAgain[0].Young {
 		t.Errorf("JSON has %+v, %v", doc, err)
 	}
 }

@@ -171,7 +171,7 @@ func TestPageOfManyHosts(t *testing.T) {
 	}
 	viewtest.AloneAndWhole(t, b)
 	page, text := string(b), shown(string(b))
-	for _, want := range []string{"Check of 2 hosts", "2 hosts judged by 143 rules. 1 could not be read.", "broken.tape not a Plumb tape",
+	for _, want := range []string{"Check of 2 hosts", "2 hosts judged by up to 143 rules. 1 could not be read.", "broken.tape not a Plumb tape",
 		"a/db1 1 0 1 1 1 sync_binlog is 0", "1 danger mysql/sync-binlog", "a/db1 1 danger 1 slow 1 note", "Nothing is out of line."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

@@ -69,7 +69,7 @@ func (s *Summary) HTML(plumb string) ([]byte, error) {
 
 func (s *Summary) page(plumb string) *manyHTML {
 	s.sort()
-	d := &manyHTML{Title: "Check of " + units.Count(len(s.hosts), "host"), Head: units.Count(len(s.hosts), "host") + " judged by " + units.Count(s.judged, "rule") + ".",
+	d := &manyHTML{Title: "Check of " + units.Count(len(s.hosts), "host"), Head: units.Count(len(s.hosts), "host") + " judged by up to " + units.Count(s.judged, "rule") + ".",
 		Foot: []string{"Made by Plumb " + plumb}}
 	all := map[rule.Harm]int{}
 	for _, h := range s.hosts {

@@ -48,7 +48,7 @@ type ServerJSON struct {
 type SummaryJSON struct {
 	Findings     int               `json:"findings"`
 	ByHarm       map[rule.Harm]int `json:"by_harm"`
-	RulesJudged  int               `json:"rules_judged"`
+	RulesJudged  int               `json:"rules_judged"`  // rules that gave an answer about something on this host
 	RulesUnknown int               `json:"rules_unknown"` // rules with at least one case that could not be judged
 	Facts        int               `json:"facts"`
 	Gaps         int               `json:"gaps"`
@@ -126,6 +126,7 @@ type UnknownJSON struct {
 type CheckAgainJSON struct {
 	Server  stack.Ref `json:"server"`
 	Idle    bool      `json:"idle"`    // next to nothing was asked of it
+	Young   bool      `json:"young"`   // it started less than a minute ago
 	Restart bool      `json:"restart"` // the plan restarts it
 	About   []string  `json:"about"`   // what is judged, such as WAL
 	Rules   []string  `json:"rules"`

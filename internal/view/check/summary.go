@@ -81,7 +81,7 @@ const maxHosts = 40
 // listed when all is set.
 func (s *Summary) Text(all bool, screen page.Screen) string {
 	p := page.NewPage(screen)
-	head := units.Count(len(s.hosts), "host") + " judged by " + units.Count(s.judged, "rule")
+	head := units.Count(len(s.hosts), "host") + " judged by up to " + units.Count(s.judged, "rule")
 	if len(s.failed) > 0 {
 		head += " · " + units.Count(len(s.failed), "tape") + " could not be read"
 	}

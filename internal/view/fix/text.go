@@ -207,7 +207,11 @@ func (p fixPage) total(d change.Draft) string {
 		parts = []string{"Nothing to do"}
 	}
 	if waits > 0 {
-		parts = append(parts, fmt.Sprintf("%d of them take effect later", waits))
+		later := "take effect later"
+		if waits == 1 {
+			later = "takes effect later"
+		}
+		parts = append(parts, fmt.Sprintf("%d of them %s", waits, later))
 	}
 	if len(d.Refused) > 0 {
 		parts = append(parts, fmt.Sprintf("%d not done by Plumb", len(d.Refused)))

@@ -66,7 +66,7 @@ func fixDraft() change.Draft {
 func refusedDraft() change.Draft {
 	d := fixDraft()
 	d.Steps, d.Already = d.Steps[:1], nil
-	d.Refused[0].Whole, d.Refused[0].Reason, d.Refused[0].Hint = true, "the plan is out of date: the value was 8K when it was made, and is 4K now", "plumb check --plan makes a new plan"
+	d.Refused[0].Whole, d.Refused[0].Reason, d.Refused[0].Hint = true, "the plan is out of date: the value was 8K when it was made, and is 4K now", "plumb check --plan FILE makes a new plan"
 	d.Missing = []string{"SYSTEM_VARIABLES_ADMIN for plumb@localhost", "open /proc/sys/vm/swappiness: permission denied (to set it)"}
 	return d
 }

@@ -13,9 +13,9 @@ import (
 // kindWidth is the column of the names of kinds.
 const kindWidth = 9
 
-// Text lists all that Plumb has left on a host: what is meant to live, what
-// runs that ended without taking it away left, and what runs use.
-func Text(left []inventory.Left, screen page.Screen) string {
+// Text lists all that Plumb has left on a host, as the books of a directory have it: what is meant to live, what
+// runs that ended without taking it away left, and what runs use. unread is the error of books that cannot be read.
+func Text(directory string, left []inventory.Left, unread error, screen page.Screen) string {
 	p := page.NewPage(screen)
 	shown := living(p, left)
 	var next []string
@@ -33,8 +33,11 @@ func Text(left []inventory.Left, screen page.Screen) string {
 		leftOf(p, l)
 		shown, dead = true, dead || !l.Live
 	}
-	if !shown {
-		p.Line(page.Normal, "Nothing that Plumb made is left on this host.")
+	switch {
+	case !shown && unread != nil:
+		p.Para(page.Normal, 0, "Whether anything that Plumb made is left is not known: not all of "+directory+" can be read.")
+	case !shown:
+		p.Para(page.Normal, 0, "Nothing that Plumb made is left, by what is recorded in "+directory+".")
 	}
 	if dead {
 		next = append(next, "plumb lab sweep removes what was left; plumb inventory adopt KIND NAME keeps a part of it.")
@@ -81,7 +84,7 @@ func life(t inventory.Thing) string {
 }
 
 // Dead lists what labs have left that goes with the next sweep.
-func Dead(left []inventory.Left, screen page.Screen) string {
+func Dead(directory string, left []inventory.Left, unread error, screen page.Screen) string {
 	p := page.NewPage(screen)
 	things := 0
 	for _, l := range left {
@@ -92,8 +95,11 @@ func Dead(left []inventory.Left, screen page.Screen) string {
 			leftOf(p, l)
 		}
 	}
-	if things == 0 {
-		p.Line(page.Normal, "No lab has left anything on this machine.")
+	switch {
+	case things == 0 && unread != nil:
+		p.Para(page.Normal, 0, "Whether a lab has left anything is not known: not all of "+directory+" can be read.")
+	case things == 0:
+		p.Para(page.Normal, 0, "No lab has left anything, by what is recorded in "+directory+".")
 	}
 	return p.String()
 }

@@ -30,19 +30,24 @@ var (
 	adopted = inventory.Left{Run: "adopted-1", Book: "/var/lib/plumb/lab/adopted-1.book", Living: lives}
 )
 
+const books = "/var/lib/plumb/lab"
+
+var unread = errors.New("read a.book: damaged\nread b.book: damaged")
+
 func TestLabLeft(t *testing.T) {
 	left := []inventory.Left{dead, running, adopted}
 	swept := []inventory.Swept{{Thing: things[0]}, {Thing: things[1]}, {Thing: things[2], Err: inventory.ErrForeign}, {Thing: things[3], Err: errors.New("write /proc/sys/vm/dirty_ratio: permission denied")}}
 	s := page.Screen{Width: 80}
-	viewtest.Golden(t, "lab-left.txt", Dead(left, s)+"---\n"+Swept(swept, s)+"---\n"+Dead(left[2:], s))
+	viewtest.Golden(t, "lab-left.txt", Dead(books, left, nil, s)+"---\n"+Swept(swept, s)+"---\n"+Dead(books, left[2:], nil, s)+"---\n"+Dead(books, nil, unread, s))
 }
 
 func TestInventoryPages(t *testing.T) {
 	s := page.Screen{Width: 80}
 	var all []string
 	for _, left := range [][]inventory.Left{{dead, running, adopted}, {adopted}, {running}, nil} {
-		all = append(all, Text(left, s))
+		all = append(all, Text(books, left, nil, s))
 	}
+	all = append(all, Text(books, nil, unread, s))
 	all = append(all, Removal(lives[0].Thing, "run zfs destroy tank/before", s), Removal(things[2], "", s), Forgetting(lives[0].Thing, s))
 	viewtest.Golden(t, "inventory.txt", strings.Join(all, "---\n"))
 }
@@ -52,7 +57,7 @@ func TestNamesStayNames(t *testing.T) {
 	odd := inventory.Thing{Kind: "file\n", Name: "/srv/x\nremoved all\x1b[2J", Life: &inventory.Life{Owner: "y\nz", Purpose: "p\n\x1b", Since: at}}
 	left := []inventory.Left{{Run: "r", Living: []inventory.Entry{{Thing: odd, Whole: true}}, Things: []inventory.Thing{odd}}}
 	wide := page.Screen{Width: 120}
-	for line := range strings.Lines(Text(left, wide) + Removal(odd, "remove it\nz", wide) + Forgetting(odd, wide)) {
+	for line := range strings.Lines(Text(books, left, nil, wide) + Removal(odd, "remove it\nz", wide) + Forgetting(odd, wide)) {
 		if line = strings.TrimSpace(line); strings.Contains(line, "\x1b") || strings.HasPrefix(line, "removed") || line == "z" || line == "file" || strings.HasPrefix(line, "z:") {
 			t.Errorf("%q", line)
 		}
@@ -62,7 +67,7 @@ func TestNamesStayNames(t *testing.T) {
 func TestDocumentFitsItsSchema(t *testing.T) {
 	compiled := schema.Of("inventory")
 	for _, left := range [][]inventory.Left{{dead, running, adopted}, nil} {
-		b, err := page.JSON(Document("/var/lib/plumb/lab", left, errors.New("read a.book: damaged\nread b.book: damaged")))
+		b, err := page.JSON(Document(books, left, unread))
 		if err != nil {
 			t.Fatal(err)
 		}

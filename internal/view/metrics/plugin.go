@@ -82,7 +82,7 @@ func Plugin(from io.Reader, now time.Time, l Limits) (line string, state State) 
 	j.findings(all)
 	j.points(all, l)
 	if len(j.says) == 0 {
-		j.says = []string{fmt.Sprintf("no limit holds back any of %d servers", len(all["plumb_server_up"])) + untold(all)}
+		j.says = []string{fmt.Sprintf("no limit holds back any of %s", units.Count(len(all["plumb_server_up"]), "server")) + untold(all)}
 	}
 	return plainLine(j.state, strings.Join(j.says, "; "), j.perf), j.state
 }
@@ -165,9 +165,9 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 	}
 	switch age := now.Sub(time.UnixMilli(int64(at[0].value * 1e3))).Round(time.Second); {
 	case age > l.Late:
-		j.add(Unknown, "the newest window is %s old", age)
+		j.add(Unknown, "the newest window is %s old", units.Age(int64(age.Seconds())))
 	case age < -l.Late:
-		j.add(Unknown, "the newest window is %s ahead of this clock", -age)
+		j.add(Unknown, "the newest window is %s ahead of this clock", units.Age(int64(-age.Seconds())))
 	}
 	var late []string
 	for _, p := range all["plumb_source_up"] {
@@ -287,7 +287,7 @@ func (j *judged) points(all map[string][]point, l Limits) {
 		}
 		for _, p := range ages {
 			if p.value > c.most.Seconds() {
-				j.add(c.state, "the newest %s of %s is %s old", c.what, p.labels["server"], time.Duration(p.value*float64(time.Second)).Round(time.Minute))
+				j.add(c.state, "the newest %s of %s is %s old", c.what, p.labels["server"], units.Age(int64(p.value)))
 			}
 			j.datum(strings.ReplaceAll(c.what, " ", "_")+"_age@"+p.labels["server"], math.Round(p.value), "s", digits(c.most.Seconds()))
 		}

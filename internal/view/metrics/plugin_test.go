@@ -29,10 +29,10 @@ func TestPlugin(t *testing.T) {
 		"no share, as data":      {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "| 'lock/blocked@mysql:3306'=U;;50 "},
 		"no server":              {usual, func(m *watch.Moment) { m.Servers, m.Verdicts = nil, nil }, 0, Unknown, "plumb sees no server here"},
 		"down":                   {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
-		"an old page":            {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
-		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2m0s ahead of this clock"},
-		"an old, costly page":    {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
-		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
+		"an old page":            {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "the newest window is 2 min old"},
+		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2 min ahead of this clock"},
+		"an old, costly page":    {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "the newest window is 2 min old"},
+		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 60 min old"},
 		"never logged in to": {usual, func(m *watch.Moment) {
 			m.Servers, m.Verdicts = append(m.Servers, watch.Server{Ref: stackRef("mysql", "3307")}), nil
 		}, 0, Unknown, "plumb has never logged in to mysql:3307"},
@@ -85,7 +85,7 @@ func TestPluginThatIsWell(t *testing.T) {
 	m.Verdicts = []watch.Verdict{{ID: watch.Idle, Server: m.Servers[0].Ref}} // that it has little to do is no limit
 	e.Moment(m)
 	line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute})
-	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers (1 verdict unknown) | 'findings'=0;;\n" {
+	if state != OK || line != "PLUMB OK - no limit holds back any of 1 server (1 verdict unknown) | 'findings'=0;;\n" {
 		t.Errorf("got %s %q", state, line)
 	}
 	clock.pass(2 * time.Second)
@@ -134,8 +134,8 @@ func TestPluginThatCannotTell(t *testing.T) {
 	const page = "plumb_build_info 1\nplumb_moment_timestamp_seconds 0\nplumb_server_up{server=\"mysql:3306\"} 1\nplumb_bottleneck_unknown{server=\"mysql:3306\"} 26\n"
 	for more, want := range map[string]string{
 		"plumb_findings 0\n": "PLUMB UNKNOWN - no verdict about mysql:3306 can be judged | 'findings'=0;;\n",
-		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
-		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 server (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 server (26 verdicts unknown) | 'findings'=0;;\n",
 		"plumb_server_idle{server=\"mysql:3306\"} 1\n":                                        "PLUMB UNKNOWN - plumb has not checked this host lately\n",
 	} {
 		if line, _ := Plugin(strings.NewReader(page+more), time.Unix(0, 0), Limits{Critical: .5, Late: time.Minute}); line != want {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/watch"
 	"plumb/internal/watch/record"
@@ -30,7 +31,7 @@ func (h Holds) Text(place *time.Location) string {
 	for _, v := range h.Verdicts {
 		until := "to the end" // of what is recorded: whoever recorded may have been killed
 		if !v.To.IsZero() {
-			until = "for " + v.To.Sub(v.From).Round(time.Second).String()
+			until = "for " + units.Span(v.To.Sub(v.From).Round(time.Second))
 		}
 		fmt.Fprintf(&b, "  %s  %-12s  %s  %s\n", at(v.From), until, page.OneLine(v.ID), page.OneLine(v.Server.String()))
 	}
@@ -38,7 +39,7 @@ func (h Holds) Text(place *time.Location) string {
 		b.WriteString("\nnot recorded\n")
 	}
 	for _, l := range h.Lost {
-		fmt.Fprintf(&b, "  %s  for %-8s  %s\n", at(l.Since), l.Until.Sub(l.Since).Round(time.Second), page.OneLine(l.Why))
+		fmt.Fprintf(&b, "  %s  for %-8s  %s\n", at(l.Since), units.Span(l.Until.Sub(l.Since).Round(time.Second)), page.OneLine(l.Why))
 	}
 	b.WriteString("\nplumb watch replay --at TIME shows one of these moments\n")
 	return b.String()

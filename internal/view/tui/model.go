@@ -126,11 +126,12 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// show takes the latest moment, and keeps the cursor on the row it was on.
+// show takes the latest moment, and keeps the cursor on the row it was on. A person who has not moved it looks at what
+// comes first.
 func (m model) show() model {
 	var keys [paneCount]string
 	for p := range paneCount {
-		if rows := m.rows(p); m.cursor[p] < len(rows) {
+		if rows := m.rows(p); m.cursor[p] > 0 && m.cursor[p] < len(rows) {
 			keys[p] = rows[m.cursor[p]].key
 		}
 	}

@@ -196,7 +196,7 @@ func (m model) statementRows() (out []row) {
 	}
 	for _, x := range m.shown.Indexes {
 		out = append(out, row{key: "index " + x.Server + x.Name, title: "Index of " + x.Server, ink: page.Dim, text: "index " + x.Name + ": " + x.Why,
-			detail: labelled("index", x.Name, "not needed", x.Why)})
+			detail: labelled("index", x.Name, "why", x.Why)})
 	}
 	return out
 }
@@ -223,7 +223,8 @@ func (m model) timelineRows() (out []row) {
 	b := m.shown
 	for i := len(b.Timeline) - 1; i >= 0; i-- {
 		s := b.Timeline[i]
-		r := row{key: s.ID + s.Server + s.When[:min(8, len(s.When))], title: s.ID + " of " + s.Server, text: m.spanLine(s.When, s.Lasted, bar(s), s.ID, s.Server+" "+s.Cost)}
+		began, _, _ := strings.Cut(s.When, " to ")
+		r := row{key: s.ID + s.Server + began, title: s.ID + " of " + s.Server, text: m.spanLine(s.When, s.Lasted, bar(s), s.ID, s.Server+" "+s.Cost)}
 		if s.Holds {
 			r.ink, r.detail = page.Red, verdictsOf(b, s.ID, s.Server)
 		} else {

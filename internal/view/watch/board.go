@@ -141,7 +141,7 @@ func (b Board) By(o watch.Order) []BoardStatement {
 	return slices.SortedFunc(slices.Values(b.Statements), func(x, y BoardStatement) int { return cmp.Compare(x.Places[o], y.Places[o]) })
 }
 
-// BoardIndex is an index that can be done without.
+// BoardIndex is an index that is redundant, or was not read.
 type BoardIndex struct {
 	Server string `json:"server"`
 	Name   string `json:"name"` // with its table and database
@@ -183,7 +183,7 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 	b.Tree = each(m.Tree, func(n watch.Node) BoardNode {
 		return BoardNode{Plain(n.Of.String()), min(max(n.Depth, 0), 8), Plain(n.Label), each(n.Values, boardValue), Plain(n.Verdict)}
 	})
-	b.Verdicts = each(m.Verdicts, func(v watch.Verdict) BoardVerdict { return boardVerdict(v, cat) })
+	b.Verdicts = each(m.Verdicts, func(v watch.Verdict) BoardVerdict { return boardVerdict(v, m.At, cat) })
 	b.Timeline = each(m.Timeline, func(s watch.Span) BoardSpan { return boardSpan(s, m.At) })
 	b.Sessions, b.Statements, b.Unknown, b.Indexes = []BoardSession{}, []BoardStatement{}, []BoardUnknown{}, []BoardIndex{}
 	for _, s := range m.Servers {
@@ -265,13 +265,22 @@ func costSince(v watch.Verdict, when string) string {
 }
 
 func since(from, at time.Time) string {
-	return from.UTC().Format(time.TimeOnly) + ", " + units.Planned(max(0, at.Sub(from)))
+	return clock(from, at) + ", " + units.Planned(max(0, at.Sub(from)))
+}
+
+// clock writes a time as it is read at another one, in UTC: with its day where that is another day.
+func clock(t, at time.Time) string {
+	t, at = t.UTC(), at.UTC()
+	if t.Format(time.DateOnly) == at.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("2 Jan 15:04")
 }
 
 func plains(all []string) []string { return each(all, Plain) }
 
-func boardVerdict(v watch.Verdict, cat *catalog.Catalog) BoardVerdict {
-	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: cost(v.ID, v.Share), Since: v.Since.UTC().Format(time.TimeOnly) + " UTC",
+func boardVerdict(v watch.Verdict, at time.Time, cat *catalog.Catalog) BoardVerdict {
+	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: cost(v.ID, v.Share), Since: clock(v.Since, at) + " UTC",
 		Say: Plain(v.Say), Because: Plain(strings.Join(v.Causes, ", ")), Causes: Plain(strings.Join(v.Effects, ", ")), Evidence: []string{},
 		Do: plains(v.Do), Rules: plains(v.Rules)}
 	for _, e := range v.Evidence {
@@ -287,11 +296,11 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 		to = at
 	}
 	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.ID, s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
-		From: ofHour(s.From, at), To: ofHour(to, at), When: s.From.UTC().Format(time.TimeOnly) + " to "}
+		From: ofHour(s.From, at), To: ofHour(to, at), When: clock(s.From, at) + " to "}
 	if holds {
 		out.When += "now"
 	} else {
-		out.When += s.To.UTC().Format(time.TimeOnly)
+		out.When += clock(s.To, at)
 	}
 	return out
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"plumb/internal/host/hosttest"
+	"plumb/internal/view/page"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -109,5 +111,23 @@ func TestTheTextOfASession(t *testing.T) {
 	}
 	if said["9000"] != known.Text || said["9001"] != "statement never ended" {
 		t.Errorf("%q and %q", said["9000"], said["9001"])
+	}
+}
+
+// TestWhatBeganOnAnotherDayNamesIt: a verdict that has held for two days did not begin this night.
+func TestWhatBeganOnAnotherDayNamesIt(t *testing.T) {
+	cat, m := hosttest.Windows(t), moment()
+	for i := range m.Verdicts {
+		m.Verdicts[i].Since = at.Add(-48 * time.Hour)
+	}
+	m.Timeline[0].From = at.Add(-48 * time.Hour)
+	b := view.MakeBoard(m, cat)
+	for what, got := range map[string]string{"screen": view.Text(m, cat, page.Screen{Width: 120}), "detail": b.Servers[0].Detail, "verdict": b.Verdicts[0].Since, "timeline": b.Timeline[0].When} {
+		if !strings.Contains(got, "23 Nov 03:12") {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	if today := view.MakeBoard(moment(), cat).Verdicts[0].Since; today != "03:11:05 UTC" {
+		t.Errorf("of today: %s", today)
 	}
 }

@@ -37,7 +37,7 @@ type WatchServer struct {
 	Sessions   []WatchSession   `json:"sessions"`
 	Statements []WatchStatement `json:"statements"`        // those of the last minute, or of the span that was asked for, the most expensive first unless another order was; no literals
 	Plans      []WatchPlan      `json:"plans"`             // of the statements whose plans were asked for
-	Indexes    *WatchIndexes    `json:"indexes,omitempty"` // that can be done without; not there: not asked for
+	Indexes    *WatchIndexes    `json:"indexes,omitempty"` // that are redundant or were not read; not there: not asked for
 	Ruled      []WatchRuled     `json:"ruled_out"`
 	Brief      []string         `json:"brief,omitempty"` // verdicts that hold in this window, and have not in three of the last five
 	Unknown    []WatchUnknown   `json:"unknown"`
@@ -116,7 +116,7 @@ type WatchPlanStep struct {
 	Mark  bool     `json:"mark"`           // it reads all rows, or sorts or keeps them aside
 }
 
-// WatchIndexes are the indexes that can be done without.
+// WatchIndexes are the indexes that are redundant or were not read.
 type WatchIndexes struct {
 	List []WatchIndex `json:"list"`
 	Why  string       `json:"why"` // why it is not known of all

@@ -72,7 +72,7 @@ func indexWhy(x series.Index) string {
 // mostIndexes is how many one screen names.
 const mostIndexes = 3
 
-// indexLine says on one line which indexes can be done without.
+// indexLine says on one line which indexes are redundant or were not read.
 func indexLine(s watch.Server) string {
 	switch {
 	case s.Indexes == nil:

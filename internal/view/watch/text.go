@@ -56,7 +56,7 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 	case len(raised) > 0:
 		for i, v := range raised {
 			p.Blank()
-			verdict(p, v, i == 0, cat)
+			verdict(p, v, i == 0, m.At, cat)
 		}
 	case s.Up:
 		p.Blank()
@@ -109,7 +109,10 @@ func active(s watch.Server) string {
 	if s.Active == nil || !units.IsReal(*s.Active) {
 		return "active sessions not known"
 	}
-	return units.Number(*s.Active) + " active sessions"
+	if n := units.Number(*s.Active); n != "1" {
+		return n + " active sessions"
+	}
+	return "1 active session"
 }
 
 // valueText writes a live number with its unit.
@@ -136,7 +139,7 @@ func interval(i watch.Interval) string {
 	return fmt.Sprintf("%.0f %% (%.0f to %.0f)", 100*i.Value, 100*i.Low, 100*i.High)
 }
 
-func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
+func verdict(p *page.Page, v watch.Verdict, first bool, at time.Time, cat *catalog.Catalog) {
 	head, ink := "  ALSO      ", page.Yellow
 	if first {
 		head, ink = "  LIMIT     ", page.Red
@@ -145,7 +148,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 		head, ink = "  IDLE      ", page.Normal
 	}
 	p.Labelled(ink, head, page.Bold, v.Title)
-	p.Hang(page.Normal, "            ", v.ID+" · "+costSince(v, v.Since.UTC().Format(time.TimeOnly)))
+	p.Hang(page.Normal, "            ", v.ID+" · "+costSince(v, clock(v.Since, at)))
 	if len(v.Causes) > 0 {
 		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is how that shows at a higher level")
 	}
@@ -376,7 +379,7 @@ func gaps(p *page.Page, m watch.Moment) {
 		return
 	}
 	if more := len(all) - mostGaps; more > 0 {
-		all = append(all[:mostGaps], fmt.Sprintf("and what has %d more reasons; --json has all", more))
+		all = append(all[:mostGaps], "and "+units.Count(more, "other reason")+": --json has all")
 	}
 	p.Blank()
 	p.List(page.Dim, "not seen    ", all)

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/sample"
 	"plumb/internal/series"
+	"plumb/internal/units"
 )
 
 // answer is what came of asking a source once.
@@ -33,7 +34,7 @@ func (r *run) sample(ctx context.Context, source sample.Source) {
 			case <-hung: // too late to be of use: what it says is of another moment
 				hung = nil
 			default:
-				r.out.batch(late(source, fmt.Sprintf("no answer for %s", time.Since(since).Round(time.Second))))
+				r.out.batch(late(source, fmt.Sprintf("no answer for %s", units.Span(time.Since(since).Round(time.Second)))))
 			}
 		}
 		if hung == nil {
@@ -77,7 +78,7 @@ func (r *run) ask(ctx context.Context, source sample.Source, every time.Duration
 		}
 		return nil
 	case <-timer.C:
-		r.out.batch(late(source, fmt.Sprintf("no answer within %s", limit)))
+		r.out.batch(late(source, fmt.Sprintf("no answer within %s", units.Span(limit))))
 		return got
 	case <-ctx.Done():
 		return nil
@@ -112,7 +113,7 @@ func finish(a answer, source sample.Source, took time.Duration) series.Batch {
 	if a.err != nil {
 		why := a.err.Error()
 		if errors.Is(a.err, context.DeadlineExceeded) {
-			why = fmt.Sprintf("no answer within %s: %s", deadline(source.Every()), why)
+			why = fmt.Sprintf("no answer within %s: %s", units.Span(deadline(source.Every())), why)
 		}
 		b.Gaps = append(b.Gaps, series.Gap{Why: why, Hint: hint.Of(a.err)})
 	}

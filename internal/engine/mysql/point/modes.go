@@ -8,7 +8,6 @@ import (
 
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
-	"plumb/internal/host/paths"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -160,12 +159,9 @@ func (j *judged) locked() protect.Mode {
 	if j.galera {
 		m.Blocks += "; on this node: it is desynced before, so that the rest of the cluster does not wait for it"
 	}
-	for _, s := range j.set.Strays {
-		if dir := j.sv.Dir("binlog"); !paths.Within(s.Path, dir) {
-			m.Not = j.stray(s)
-			return m
-		}
-		m.Doubts = append(m.Doubts, "the binary log is not in the point: a copy begins one of its own, and its position cannot be compared")
+	if len(j.set.Strays) > 0 {
+		m.Not = j.stray(j.set.Strays[0])
+		return m
 	}
 	if j.unplaced {
 		m.Not = "nothing would prove that the lock held: this user may not query the server's position (GRANT " + j.seesPlace() + " ON *.*)"

@@ -45,6 +45,9 @@ func (n *neutral) options() (string, error) {
 // places are the paths of the copy.
 func (n *neutral) places(f *file) {
 	run := n.c.Run
+	if n.c.Server.UID == 0 {
+		f.set("user", "root") // the server refuses to run as root unless it is told to
+	}
 	f.set("datadir", n.c.In(n.c.Server.Dir("data")))
 	f.set("socket", socket(n.c))
 	f.set("pid_file", run+"/mysqld.pid")

@@ -140,6 +140,18 @@ func TestFlushUnderTheLock(t *testing.T) {
 	}
 }
 
+// The data is on what has no snapshots, and so is the binary log beside it: that is no point that lacks only its binary log.
+func TestNoModeWithoutTheData(t *testing.T) {
+	j := &judged{sv: protect.Server{Flavor: "mariadb", Version: "10.11.6", Dirs: []protect.Dir{{Role: "data", Path: "/db"}, {Role: "binlog", Path: "/db"}}},
+		v:   map[string]string{"log_bin": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1"},
+		set: protect.Set{Strays: []protect.Stray{{Path: "/db", Why: "on tmpfs"}}}}
+	for _, m := range []protect.Mode{j.crash(), j.locked(), j.freeze()} {
+		if !strings.Contains(m.Not, "/db is not in the snapshot") {
+			t.Errorf("mode %s is possible: not %q", m.Name, m.Not)
+		}
+	}
+}
+
 func TestLag(t *testing.T) {
 	columns := []string{"Master_Log_File", "Read_Master_Log_Pos", "Relay_Master_Log_File", "Exec_Master_Log_Pos", "Slave_IO_Running", "Slave_SQL_Running", "Seconds_Behind_Master", "Last_IO_Error", "Last_SQL_Error"}
 	for _, c := range []struct{ values, want, err string }{
@@ -179,6 +191,16 @@ func TestPeopleReachACopy(t *testing.T) {
 		n.network(&f)
 		if got := !strings.Contains(f.String(), "skip_ssl"); got != want || !strings.Contains(f.String(), "skip_networking") {
 			t.Errorf("%s: TLS %v, want %v:\n%s", purpose, got, want, f.String())
+		}
+	}
+}
+
+// A server that runs as root was told to. Its copy runs as root too, and would refuse to start.
+func TestCopiesOfAServerThatRunsAsRoot(t *testing.T) {
+	for uid, want := range map[int]bool{0: true, 27: false} {
+		n := neutral{c: protect.Copy{Purpose: protect.ForDrill, Server: protect.Server{Flavor: "mariadb", Version: "10.11.19", UID: uid}}}
+		if text, err := n.options(); err != nil || strings.Contains(text, "\nuser = \"root\"\n") != want {
+			t.Errorf("of user %d, %v:\n%s", uid, err, text)
 		}
 	}
 }
