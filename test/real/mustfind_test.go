@@ -20,10 +20,10 @@ type pair struct {
 	start func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server
 }
 
-// TestMustFind goes through the pairs on ZFS, which wait for the machine's only zfs-fuse, beside the others. With PLUMB_MET
-// it goes through all in turn: what is kept of a host must not show the servers of two pairs.
+// TestMustFind goes through the pairs on ZFS, of which one at a time has the zfs-fuse, beside the others, and through those that
+// write much beside both. With PLUMB_MET it goes through all in turn: what is kept of a host must not show the servers of two pairs.
 func TestMustFind(t *testing.T) {
-	strands := [][]pair{onZFS(), pairs()}
+	strands := [][]pair{onZFS(), slices.Concat(onOtherFilesystems(), onMongo(), inMongoSets(), runsOut()), inTheServer()}
 	if os.Getenv("PLUMB_MET") != "" {
 		strands = [][]pair{slices.Concat(strands...)}
 	}
@@ -55,11 +55,6 @@ func (p pair) run(t *testing.T, sick bool, outcome rule.Outcome) {
 			want(t, s, id, refOf(t, s, srv), outcome)
 		}
 	}
-}
-
-// pairs are those that need no pool.
-func pairs() []pair {
-	return slices.Concat(onOtherFilesystems(), inTheServer(), onMongo(), inMongoSets(), runsOut())
 }
 
 // choose gives one of two settings.
