@@ -239,8 +239,11 @@ func (w *swappingMariaDB) watched() {
 func (w *swappingMariaDB) restarted() {
 	w.Helper()
 	w.sh("for p; do kill -9 $p; done", slices.Concat(processes("mysqld_safe"), processes("mariadbd-safe"))...)
-	w.sh("for p; do kill $p; done", processes("mariadbd")...)
-	waitFor(w.T, "end of all servers", func() bool { return len(processes("mariadbd")) == 0 })
+	waitFor(w.T, "end of all servers", func() bool { // one that only starts may not hear the first time
+		left := processes("mariadbd")
+		w.sh("for p; do kill $p || :; done 2>/dev/null; sleep 0.2", left...)
+		return len(left) == 0
+	})
 	w.sh("service mariadb start")
 }
 

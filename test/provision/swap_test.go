@@ -133,11 +133,11 @@ func (w swapping) looks() {
 	if now := files(); now != before || before == "" {
 		w.Error("a dry run changed files")
 	}
-	w.sh("echo \"promote_trigger_file = '/tmp/promote'\" >/etc/postgresql/15/main/conf.d/gone.conf")
-	if out := w.swap(3, "17", "--dry-run"); !strings.Contains(out, "promote_trigger_file") || !strings.Contains(out, "gone.conf") {
+	w.sh("echo \"promote_trigger_file = '/tmp/promote'\" >>/etc/postgresql/15/main/postgresql.conf")
+	if out := w.swap(3, "17", "--dry-run"); !strings.Contains(out, "promote_trigger_file") || !strings.Contains(out, "/etc/postgresql/15/main/postgresql.conf") {
 		w.Errorf("of a setting that 17 does not have it says %s", out)
 	}
-	w.sh("rm /etc/postgresql/15/main/conf.d/gone.conf")
+	w.sh("sed -i '/^promote_trigger_file/d' /etc/postgresql/15/main/postgresql.conf")
 	w.own("CREATE TABLE bad (r regconfig, o regproc)")
 	since := w.own("SELECT pg_postmaster_start_time()")
 	if out := w.swap(3, "17", "--yes"); !strings.Contains(out, "reg") {
