@@ -83,7 +83,7 @@ func TestWhatComesLateIsKnown(t *testing.T) {
 			t.Fatalf("%s: while it runs: %v, it is %s", name, err, state(t, k))
 		}
 		put(t, dir+"/go", "")
-		for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 500; i++ {
+		for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 3000; i++ {
 			time.Sleep(20 * time.Millisecond)
 		}
 		if err := goOn(); err != nil {
@@ -110,7 +110,7 @@ func TestWhatWasCutShortIsLookedFor(t *testing.T) {
 	dir := t.TempDir()
 	k, number := begun(t, dir)
 	put(t, dir+"/go", "")
-	for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 500; i++ {
+	for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 3000; i++ {
 		time.Sleep(20 * time.Millisecond)
 	}
 	made := strings.Fields(left(t, dir))[2]

@@ -119,18 +119,16 @@ func (s *server) hold(ctx context.Context) host.Held {
 	return h
 }
 
-func (s *server) kill(h host.Held) {
-	s.t.Helper()
-	if _, err := s.admin.Exec(fmt.Sprintf(s.product.kill, h.ID())); err != nil {
-		s.t.Fatal(err)
-	}
+func (s *server) kill(h host.Held) error {
+	_, err := s.admin.Exec(fmt.Sprintf(s.product.kill, h.ID()))
+	return err
 }
 
 // left waits until the server has so many connections of ours.
 func (s *server) left(want int) {
 	s.t.Helper()
 	var n int
-	for late := time.Now().Add(20 * time.Second); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
 		if err := s.admin.QueryRow(s.count).Scan(&n); err != nil {
 			s.t.Fatal(err)
 		}
@@ -178,12 +176,14 @@ func everyKill(t *testing.T, s *server) {
 			t.Fatal(err)
 		}
 		if i%4 == 3 { // while a statement runs
-			late := time.AfterFunc(50*time.Millisecond, func() { s.kill(h) })
-			s.broken(h, "amid a statement", h.Exec(t.Context(), s.slow))
-			late.Stop()
+			killed := make(chan error, 1)
+			time.AfterFunc(50*time.Millisecond, func() { killed <- s.kill(h) })
+			err := h.Exec(t.Context(), s.slow)
+			sandbox.Need(t, <-killed)
+			s.broken(h, "amid a statement", err)
 			continue
 		}
-		s.kill(h)
+		sandbox.Need(t, s.kill(h))
 		asked := []func() error{
 			func() error { _, err := h.Query(t.Context(), "SELECT 1"); return err },
 			func() error { return h.Exec(t.Context(), "SELECT 1") },

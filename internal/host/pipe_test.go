@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// pipe runs a script, within ten seconds or the test fails.
+// pipe runs a script, or the test fails: none takes this long, and those that hang take longer.
 func pipe(t *testing.T, script string, p Pipe) (Flow, error) {
 	t.Helper()
 	p.Argv = []string{"sh", "-c", script}
 	began := time.Now()
 	f, err := doer(t).Pipe(t.Context(), p)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 25*time.Second {
 		t.Errorf("%q took %v", script, took)
 	}
 	return f, err

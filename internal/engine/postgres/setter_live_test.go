@@ -322,7 +322,7 @@ func (l *live) restart() {
 	if err == nil {
 		err = p.Signal(os.Interrupt)
 	}
-	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if _, gone := os.Stat(filepath.Join(l.server.Dir, "postmaster.pid")); gone != nil {
 			break
 		}

@@ -65,7 +65,7 @@ func (l *Live) Must(part string) series.Batch {
 func (l *Live) Until(part, what string, done func(series.Batch) bool) series.Batch {
 	l.T.Helper()
 	var b series.Batch
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(l.Pause) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(l.Pause) {
 		if b = l.Must(part); done(b) {
 			return b
 		}

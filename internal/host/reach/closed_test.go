@@ -43,7 +43,7 @@ func TestClosed(t *testing.T) {
 		}
 		all(false) // it only said something
 		theirs.Close()
-		for end := time.Now().Add(5 * time.Second); !Closed(ours) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !Closed(ours) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		}
 		all(true)
 		said := make([]byte, 9)

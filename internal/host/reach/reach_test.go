@@ -41,7 +41,7 @@ func TestTheListenerIsAskedOnTheConnectionItself(t *testing.T) {
 		}
 	}()
 	r := Server{Engine: "mysql", Network: "unix", Address: socket, Secret: trust.Secret{File: "/root/.my.cnf"}}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := r.Dial(ctx) // our own
 	if err != nil {
@@ -128,7 +128,7 @@ func TestSocketsOfContainersAreFoundInsideThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, name := range []string{"/link", "/up", place + "/s"} {
 		for _, uid := range []int{0, 65534} {

@@ -98,7 +98,7 @@ while [ ! -e %[2]s/go ] && [ "$((i += 1))" -lt 3000 ]; do sleep 0.02; done
 	x.sh(`: >"$1/go"`, dir)
 	until(`zpool list -H -o name | grep -qx ` + x.name)
 	x.sh(`zpool export "$1"`, x.name)
-	undone, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	undone, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	if err := x.executor().Undo(undone, []int{out.Number}, change.UndoOptions{}); err == nil || !strings.Contains(err.Error(), "has a label of the pool "+x.name) {
 		t.Errorf("not imported: %v", err)

@@ -186,3 +186,23 @@ func TestListWithPagesWithoutAName(t *testing.T) {
 		t.Errorf("%d after %s, %v", n, time.Since(began), err)
 	}
 }
+
+// A page of a list that comes slowly, on a slow line or to a busy machine, is read to its end.
+func TestListThatComesSlowly(t *testing.T) {
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		text := contents("")
+		_, _ = io.WriteString(w, strings.TrimSuffix(text, "</ListBucketResult>"))
+		for n := range 50 {
+			_, _ = fmt.Fprintf(w, "<Contents><Key>some/where/%03d</Key><Size>1</Size></Contents>", n)
+			w.(http.Flusher).Flush()
+			time.Sleep(120 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, "</ListBucketResult>")
+	})
+	b.quiet = 5 * time.Second
+	began, n := time.Now(), 0
+	if err := b.List(t.Context(), "", func(store.Info) error { n++; return nil }); err != nil || n != 50 || time.Since(began) < b.quiet {
+		t.Errorf("%d after %s, %v", n, time.Since(began), err)
+	}
+}

@@ -72,9 +72,10 @@ func (l *listing) next(r *http.Request) error {
 	return nil
 }
 
-// page is the body of an answer to a list, which has a length.
+// page is the body of an answer to a list, which has a length, and may take its time as long as it goes on.
 type page struct {
 	io.ReadCloser
+	*still
 	left int64
 }
 
@@ -84,6 +85,8 @@ func (p *page) Read(b []byte) (int, error) {
 		return 0, &badList{"a page of a list has more than " + units.Bytes(mostPage)}
 	}
 	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])
-	p.left -= int64(n)
+	if p.left -= int64(n); n > 0 {
+		p.moved()
+	}
 	return n, err
 }

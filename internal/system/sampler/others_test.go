@@ -25,7 +25,7 @@ func TestIntruderIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // what was killed may write for a moment still
-		for deadline := time.Now().Add(5 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); os.RemoveAll(dir) != nil && time.Now().Before(deadline); {
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
@@ -45,7 +45,7 @@ func TestIntruderIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "process:" + strconv.Itoa(intruder.Process.Pid) + " (sh) written_bytes"
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		var b series.Batch
 		if err := o.take(t.Context(), h, &b); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func live(t *testing.T) client.Config {
 	t.Helper()
 	b := sandbox.ForTest(t, "")
-	o := sandbox.MySQLOptions{Port: 13671, Settings: "innodb_buffer_pool_size=64M\nlocal_infile=1"}
+	o := sandbox.MySQLOptions{Port: sandbox.FreePort(t), Settings: "innodb_buffer_pool_size=64M\nlocal_infile=1"}
 	if os.Getenv("PLUMB_MYSQL") == "9" {
 		o.Native = true
 		var err error
@@ -351,9 +351,13 @@ func waysIn(t *testing.T, c client.Config) {
 	if err := a.Exec(t.Context(), "CREATE USER w@'%' IDENTIFIED BY 'se''cret'", "GRANT ALL ON d.* TO w@'%'"); err != nil {
 		t.Fatal(err)
 	}
+	port, err := a.Query(t.Context(), "SELECT @@port")
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.User, c.Password = "w", "se'cret"
 	tcp, encrypted := c, c
-	tcp.Network, tcp.Address = "tcp", "127.0.0.1:13671"
+	tcp.Network, tcp.Address = "tcp", "127.0.0.1:"+*port.Values[0][0]
 	encrypted.Network, encrypted.Address, encrypted.TLS = tcp.Network, tcp.Address, &tls.Config{InsecureSkipVerify: true}
 	ways := []client.Config{c, tcp}
 	if about, err := client.New(c).About(t.Context()); err != nil || about.Product != "MariaDB" {
@@ -376,7 +380,7 @@ func waysIn(t *testing.T, c client.Config) {
 		}
 	}
 	c.Password = "wrong"
-	_, err := client.New(c).Open(t.Context())
+	_, err = client.New(c).Open(t.Context())
 	if f, ok := errors.AsType[*load.Failure](err); !ok || f.Code != "1045" || f.Class != load.Fatal {
 		t.Errorf("a wrong password gives %v", err)
 	}

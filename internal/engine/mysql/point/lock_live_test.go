@@ -179,15 +179,15 @@ func TestTriesAreShort(t *testing.T) {
 	onEach(t, func(s *source) {
 		s.exec("CREATE TABLE shop.slow (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.slow VALUES (1, 'a')")
 		h := s.hold()
-		ended := s.writing(0.5)
-		q, err := s.engine.Quiesce(s.t.Context(), h, s.quick(), 10*time.Second)
+		ended := s.writing(3) // on a busy machine it takes a while until the lock is asked for
+		q, err := s.engine.Quiesce(s.t.Context(), h, s.quick(), 30*time.Second)
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		failed := q.(protect.Blocking).Failed()
 		s.t.Logf("%d tries failed, the longest after %s", failed.Tries, failed.Longest)
 		if failed.Tries < 2 {
-			s.t.Error("the lock waited for a statement of half a second")
+			s.t.Error("the lock waited for a statement of three seconds")
 		}
 		if err := <-ended; err != nil {
 			s.t.Error(err)
@@ -400,10 +400,10 @@ func TestAnotherServer(t *testing.T) {
 		m := s.mode(protect.ModeLocked, protect.Set{})
 		m.Statements[0] = strings.Replace(m.Statements[0], "@@GLOBAL.port = '", "@@GLOBAL.port = '9", 1)
 		h := s.hold()
-		if q, err := s.engine.Quiesce(s.t.Context(), h, m, time.Second); q != nil || err == nil || !strings.Contains(err.Error(), "another server") {
+		if q, err := s.engine.Quiesce(s.t.Context(), h, m, 20*time.Second); q != nil || err == nil || !strings.Contains(err.Error(), "another server") {
 			s.t.Errorf("%v, %v", q, err)
 		}
-		s.write(time.Second)
+		s.write(20 * time.Second)
 	})
 }
 
