@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +20,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
-	"plumb/internal/dice"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	view "plumb/internal/view/watch"
@@ -79,7 +79,7 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 		return err
 	}
 	defer closeAll(listeners)
-	token := dice.Hex(32)
+	token := rand.Text()
 	where := fmt.Sprintf("http://127.0.0.1:%d/", port)
 	if f.tokenFile == "" {
 		fmt.Fprintf(s.Err, "plumb watch: %s\ntoken: %s\n", where, token)
