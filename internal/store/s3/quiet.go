@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/store"
+	"plumb/internal/units"
 )
 
 // quietTime is how long nothing may move. There is no limit for a whole request: on a slow line it
@@ -23,7 +24,7 @@ func quiet(ctx context.Context) (limited context.Context, watch func(io.Reader) 
 func still(ctx context.Context) (limited context.Context, timer *time.Timer, end func()) {
 	limited, cancel := context.WithCancelCause(ctx)
 	timer = time.AfterFunc(quietTime, func() {
-		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", quietTime)})
+		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", units.Span(quietTime))})
 	})
 	return limited, timer, func() {
 		timer.Stop()
