@@ -13,6 +13,7 @@ import (
 	"plumb/internal/lab/report"
 	"plumb/internal/search"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Search is what a search for better numbers has found.
@@ -214,7 +215,7 @@ func caveats(x experiment.Experiment, on string, dials []Tunable) (says []string
 		}
 	}
 	if _, measure := SearchPace(x); len(slow) > 0 {
-		says = append(says, fmt.Sprintf("A trial measures %s: what comes after minutes, such as a checkpoint, hardly shows in %s.", measure, strings.Join(slow, ", ")))
+		says = append(says, fmt.Sprintf("A trial measures %s: what comes after minutes, such as a checkpoint, hardly shows in %s.", units.Short(measure), strings.Join(slow, ", ")))
 	}
 	return says
 }

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Names of the stages.
@@ -65,7 +66,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 		return Proposal{}, errTime
 	}
 	if least := t.Loading + leastBlocks*t.Block; least > d.want.Budget {
-		return Proposal{}, hint.With(fmt.Errorf("--max-time %s is too short: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
+		return Proposal{}, hint.With(fmt.Errorf("--max-time %s is too short: the server as it is and with all advice take at least %s, in %d blocks of two trials", units.Short(d.want.Budget), minutes(least), leastBlocks),
 			"--max-time "+minutes(max(2*least, least+5*time.Minute))+" is enough for that")
 	}
 	if len(tried) > 1 {

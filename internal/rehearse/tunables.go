@@ -7,6 +7,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/product"
 	"plumb/internal/search"
+	"plumb/internal/units"
 )
 
 // dialLimits is what limits the values that may be tried.
@@ -111,7 +112,7 @@ func (l dialLimits) unfit(d Tunable) string {
 	case d.Memory && l.memory <= 0:
 		return "the sandbox's memory has no limit, so that nothing says how large it may be"
 	case d.Name == "checkpoint_timeout" && l.measure < enough:
-		return "trials of " + l.measure.String() + " contain no timed checkpoint"
+		return "trials of " + units.Short(l.measure) + " contain no timed checkpoint"
 	case len(d.Grid) == 0 && d.High < 1.5*d.Low || d.Grid != nil && len(d.Grid) < 2:
 		return "there is nothing to choose here"
 	}

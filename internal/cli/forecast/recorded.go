@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
+	"plumb/knowledge"
 )
 
 // fromRecording reads what a recording tells of each day: of its last minutes,
@@ -36,7 +38,11 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 		return nil, err
 	}
 	to = until(to)
-	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
+	cat, err := catalog.Load(knowledge.FS)
+	if cat == nil {
+		return nil, err
+	}
+	g := gathered{cat: cat, of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]stack.Value{}}
 	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
 		end := day.Add(24 * time.Hour)
 		if end.After(to) {
@@ -62,11 +68,12 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 
 // gathered is what has been read so far.
 type gathered struct {
+	cat     *catalog.Catalog // which unit a setting has
 	of      map[series.ID]*known
 	order   []series.ID
 	today   map[series.ID]forecast.Day
 	last    map[series.ID]float64   // of all readings, for limits
-	facts   map[string]string       // of the last picture
+	facts   map[string]stack.Value  // of the last picture
 	lies    map[series.ID]stack.Ref // on which filesystem what servers keep lies, by the last picture; the zero one: on several
 	seen    time.Time               // when that was taken
 	changed []noted
@@ -247,14 +254,19 @@ func decides(fact, quantity string) bool {
 func (g *gathered) keeps(id series.ID) string {
 	var list []string
 	for _, name := range retaining[id.Name] {
-		if v := g.facts[id.Of.String()+" "+name]; v != "" {
-			list = append(list, name+" = "+v)
+		if v, is := g.facts[id.Of.String()+" "+name]; is {
+			list = append(list, name+" = "+g.show(id.Of.Kind, name, v))
 		}
 	}
 	if len(list) == 0 {
 		return ""
 	}
 	return "it is kept as the server is set: " + strings.Join(list, ", ")
+}
+
+// show writes a setting with its unit.
+func (g *gathered) show(kind, name string, v stack.Value) string {
+	return catalog.Show(g.cat.Fact(kind, name), v)
 }
 
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
@@ -270,12 +282,12 @@ func (g *gathered) picture(at time.Time, s *stack.Stack) {
 			if !is {
 				continue // that it is not known is no change
 			}
-			now := v.String()
 			key := t.Ref.String() + " " + name
-			if before := g.facts[key]; before != "" && before != now {
-				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, before, now)}})
+			if before, is := g.facts[key]; is && before.String() != v.String() {
+				what := fmt.Sprintf("%s %s became %s", name, g.show(t.Ref.Kind, name, before), g.show(t.Ref.Kind, name, v))
+				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: what}})
 			}
-			g.facts[key] = now
+			g.facts[key] = v
 		}
 	}
 }

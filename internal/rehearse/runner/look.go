@@ -16,6 +16,7 @@ import (
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
+	"plumb/internal/units"
 )
 
 // What a sandbox without a live server has, unless it is said: the data are
@@ -61,7 +62,7 @@ func (x *Runner) observe(ctx context.Context) (err error) {
 	w.Budget, w.Room = rounded(x.left()), x.roomIn(ctx, x.Dir)
 	x.wanted = w
 	if err := x.propose(ctx, x.adviceFor(server, x.stack)); err != nil {
-		return fmt.Errorf("after looking for %s: %w", rounded(time.Since(x.began)), err)
+		return fmt.Errorf("after looking for %s: %w", units.Short(rounded(time.Since(x.began))), err)
 	}
 	if _, err := x.needs(ctx); err != nil {
 		return err

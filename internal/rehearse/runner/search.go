@@ -27,7 +27,7 @@ func (x *Runner) searchAfter(ctx context.Context) error {
 	if points < leastRounds*roundPoints || x.left()-closingTime < leastRounds*x.roundTime()+x.confirmTime() {
 		takes := leastRounds*x.roundTime() + x.confirmTime() + closingTime
 		x.Watch.Tell(fmt.Sprintf("search: not begun, because %s of --max-time are left and it takes %s at least; --max-time %s leaves time for one",
-			rounded(max(0, x.left())), rounded(takes), units.Short((takes*5/2 + time.Minute).Round(time.Minute))))
+			units.Short(rounded(max(0, x.left()))), units.Short(rounded(takes)), units.Short((takes*5/2 + time.Minute).Round(time.Minute))))
 		return nil
 	}
 	s, err := x.proposal.NewSearch(x.reports, x.Know.Catalog, points)

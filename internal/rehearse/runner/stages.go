@@ -140,14 +140,14 @@ func (x *Runner) cutShort(i int) bool {
 func (x *Runner) noTime(i int) error {
 	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
 	if i == 0 && len(x.reports[0].Records) == 0 {
-		return hint.With(fmt.Errorf("%s of --max-time are left, and all advice takes %s at least", left, takes),
+		return hint.With(fmt.Errorf("%s of --max-time are left, and all advice takes %s at least", units.Short(left), units.Short(takes)),
 			fmt.Sprintf("--max-time %s or more; --data with less loads faster", units.Planned(x.Budget-left+2*takes)))
 	}
 	if !x.Search {
 		x.ended = timeOver
 	}
 	if len(x.reports[i].Records) == 0 {
-		x.Watch.Tell(fmt.Sprintf("%s: not begun, because it takes at least %[3]s, and %[2]s of --max-time are left", stageWords(x.proposal.Stages[i].Name), left, takes))
+		x.Watch.Tell(fmt.Sprintf("%s: not begun, because it takes at least %[3]s, and %[2]s of --max-time are left", stageWords(x.proposal.Stages[i].Name), units.Short(left), units.Short(takes)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/store"
+	"plumb/internal/units"
 )
 
 // quietTime is how long nothing may move. There is no limit for a whole request: on a slow line it
@@ -24,7 +25,7 @@ func (b *Bucket) moving(ctx context.Context) (limited context.Context, s *still,
 	limited, cancel := context.WithCancelCause(ctx)
 	s = &still{time: b.quiet}
 	s.timer = time.AfterFunc(s.time, func() {
-		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", s.time)})
+		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", units.Span(s.time))})
 	})
 	return limited, s, func() {
 		s.timer.Stop()

@@ -34,7 +34,7 @@ func (Loader) Settings(s *stack.Stack, t *stack.Thing) []boost.Setting {
 	commit := boost.Setting{Knob: "synchronous_commit", To: stack.Text("off"), Why: "commits do not wait for WAL to be flushed, and lose nothing but themselves"}
 	checkpoint := boost.Setting{Knob: "checkpoint_timeout", To: stack.Int(timeout), Why: "fewer checkpoints, so that fewer pages are written into WAL whole"}
 	if n, known := t.Int("checkpoint_timeout"); known && n > timeout {
-		checkpoint.Kept = fmt.Sprintf("it is %s already", time.Duration(n)*time.Second)
+		checkpoint.Kept = fmt.Sprintf("it is %s already", units.Span(time.Duration(n)*time.Second))
 	}
 	return []boost.Setting{commit, wal(s, t), checkpoint, memory(s, t)}
 }
