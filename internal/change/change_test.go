@@ -166,7 +166,7 @@ func TestClampedValue(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
 	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", 1000)), ApplyOptions{})
-	if err != nil || len(out.Steps[0].Got) != 1 || !strings.Contains(out.Steps[0].Got[0], "took 999 in place of 1000") {
+	if err != nil || len(out.Steps[0].Got) != 1 || !strings.Contains(out.Steps[0].Got[0], "took 999 instead of 1000") {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	if err := m.executor(m.doer).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil || m.state() != was {

@@ -259,7 +259,7 @@ func (e *Edit) back(*Recorded) []Op {
 // blank is what a new file begins with: the comment, and the group that its
 // values stand in, which must not go with the first of them.
 func (e *Edit) blank() string {
-	text := "# Written by plumb fix; plumb undo reverts it.\n"
+	text := "# Written by plumb fix; plumb undo takes it back.\n"
 	if e.Note != "" {
 		text += "# " + e.Note + "\n"
 	}

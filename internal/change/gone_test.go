@@ -91,7 +91,7 @@ func TestWhatHoldsDataIsSeenFirst(t *testing.T) {
 	}
 	stage(acts)
 	put(t, at+"/ibdata1", "theirs")
-	for i, want := range []string{"--keep leaves these", "undo change 2 first"} {
+	for i, want := range []string{"--keep leaves these", "undo change 2, which is a later stage"} {
 		err := k.Undo(t.Context(), []int{1}, UndoOptions{})
 		if d, drifted := errors.AsType[*Drifted](err); !drifted || d.Drifts[0].Place != at || got(t, state) != "ours" || !strings.Contains(hint.Of(err), want) {
 			t.Errorf("%v (%s), and the switch is %s", err, hint.Of(err), got(t, state))

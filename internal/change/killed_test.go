@@ -57,7 +57,7 @@ func TestWhatAKilledPlumbBegan(t *testing.T) {
 			}
 			return k.Undo(t.Context(), []int{1}, UndoOptions{})
 		}
-		if err := goOn(); !errors.Is(err, host.ErrLocked) || !strings.Contains(err.Error(), " (sh) still runs") || !strings.Contains(hint.Of(err), "wait") || got(t, dir+"/value") != "1" {
+		if err := goOn(); !errors.Is(err, host.ErrLocked) || !strings.Contains(err.Error(), " (sh) is still running") || !strings.Contains(hint.Of(err), "wait") || got(t, dir+"/value") != "1" {
 			t.Fatalf("resumed: %t. While it runs: %v", resumes, err)
 		}
 		put(t, dir+"/go", "")

@@ -79,7 +79,7 @@ func TestWhatComesLateIsKnown(t *testing.T) {
 			}
 			return k.Undo(t.Context(), []int{number}, UndoOptions{Force: true})
 		}
-		if err := goOn(); err == nil || !strings.Contains(err.Error(), "which is to make the pool, has not ended") || hint.Of(err) == "" || state(t, k) != Failed {
+		if err := goOn(); err == nil || !strings.Contains(err.Error(), "which makes the pool, has not ended") || hint.Of(err) == "" || state(t, k) != Failed {
 			t.Fatalf("%s: while it runs: %v, it is %s", name, err, state(t, k))
 		}
 		put(t, dir+"/go", "")

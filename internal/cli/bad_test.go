@@ -203,7 +203,7 @@ func TestOnlyWhatIsThere(t *testing.T) {
 		}
 	}
 	r := run(tapeText(t), "stack", "--tape", "-", "--only", "nonsense")
-	if r.code != shell.ExitUsage || !strings.HasPrefix(r.err, "plumb: --only nonsense is not a server\nhint: want mysql, postgres, mongo") {
+	if r.code != shell.ExitUsage || !strings.HasPrefix(r.err, "plumb: --only nonsense is not a server\nhint: use mysql, postgres, mongo") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -157,7 +157,7 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,used\n2026-01-01,Inf\n":                                      `line 2: "Inf" is not a number of bytes`,
 		"d\x00a\x00t\x00e\x00":                                             "UTF-16 without a mark",
 		"\xff\xfed\x00a":                                                   "ends in the middle of a character",
-		"date,mount,used\n2026-01-01," + strings.Repeat("x", 201) + ",5\n": "more than 200 letters",
+		"date,mount,used\n2026-01-01," + strings.Repeat("x", 201) + ",5\n": "more than 200 characters",
 	} {
 		_, err := ParseCSV([]byte(text), time.Time{})
 		if err == nil || !strings.Contains(err.Error(), want) {

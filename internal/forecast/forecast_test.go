@@ -96,7 +96,7 @@ func TestParseMatrix(t *testing.T) {
 		"<html>": "not an answer of Prometheus", `{"status":"error","error":"bad_data: x"}`: "bad_data", `{"status":"success","data":{"resultType":"vector"}}`: "gives a vector",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`:                      "not a time and a value",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[5,"many"]]}]}}`:                     "is not a value",
-		`{"status":"success","data":{"resultType":"matrix","result":[{}` + strings.Repeat(",{}", mostSeries) + `]}}`: "gives 501 series, and 500 are the most",
+		`{"status":"success","data":{"resultType":"matrix","result":[{}` + strings.Repeat(",{}", mostSeries) + `]}}`: "returns 501 series, and the maximum is 500",
 	} {
 		if _, err := ParseMatrix([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

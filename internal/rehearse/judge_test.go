@@ -141,7 +141,7 @@ func TestWhatTheServerRefusesHarms(t *testing.T) {
 	if r.All.Word != Harms || r.All.Failed != "MariaDB did not start: exit status 1: 2026 [ERROR] unknown variable" {
 		t.Errorf("%+v", r.All)
 	}
-	for i, failed := range []string{"", "MariaDB did not come up", "has 99 rows", ""} {
+	for i, failed := range []string{"", "MariaDB did not start", "has 99 rows", ""} {
 		v := r.Steps[i]
 		if (failed == "") != (v.Failed == "") || !strings.Contains(v.Failed, failed) || failed != "" && (v.Keep || v.Word != Harms) {
 			t.Errorf("step %d: %+v", i+1, v)

@@ -17,7 +17,7 @@ func TestWhatBringsMoreTogetherIsKept(t *testing.T) {
 		"writes are spared together":    {rate: map[string]float64{AllAdvice: 1.4, pool: 1.4}, written: map[string]float64{AllAdvice: 0.02, pool: 0.2}, kept: pool + redo + delay, why: "; but with all advice the server writes 4"},
 		"a little is spared together":   {rate: map[string]float64{AllAdvice: 1.4, pool: 1.4}, written: map[string]float64{AllAdvice: 0.15, pool: 0.2}, kept: pool, why: "left out: no difference"},
 		"both spare alone":              {rate: map[string]float64{AllAdvice: 1.8, pool: 1.4, delay: 1.3}, written: map[string]float64{AllAdvice: 0.02, pool: 0.2, delay: 0.1}, kept: pool + delay, why: "left out: no difference"},
-		"together it is faster":         {rate: map[string]float64{AllAdvice: 2, pool: 1.2}, kept: pool + redo + delay, why: "; but all advice together brings 1"},
+		"together it is faster":         {rate: map[string]float64{AllAdvice: 2, pool: 1.2}, kept: pool + redo + delay, why: "; but all advice together gains 1"},
 		"none helps alone":              {rate: map[string]float64{AllAdvice: 2}, kept: pool + redo + delay, why: "), and no step helps alone"},
 		"one makes it slower":           {rate: map[string]float64{AllAdvice: 2, pool: 1.2, delay: 0.5}, kept: pool + redo, why: "and the steps that help alone explain 2"},
 		"all advice brings nothing":     {rate: map[string]float64{AllAdvice: 1, pool: 0.5}, kept: "", why: "left out: no difference"},

@@ -68,8 +68,8 @@ func TestPostgreSQL(t *testing.T) {
 func TestPlan(t *testing.T) {
 	server(t, "mysql")
 	out, _ := built.Run(t, 0, "boost", "mysql:14973", "20m", "--dry-run")
-	program.Reads(t, out, "innodb_flush_log_at_trx_commit: 2, now 1", "sync_binlog: 0, now 1", "What a crash during this time loses", `A\s+restart of the server, or of the machine, brings them back too`)
+	program.Reads(t, out, "innodb_flush_log_at_trx_commit: 2, now 1", "sync_binlog: 0, now 1", "What a crash during this time loses", `A\s+restart of the server or of the machine restores them too`)
 	server(t, "postgres")
 	out, _ = built.Run(t, 0, "boost", "postgres:14974", "20m", "--dry-run")
-	program.Reads(t, out, "synchronous_commit: off, now on", `three\s+times wal_writer_delay`, `no\s+systemd\s+here|a\s+unit\s+brings\s+them\s+back`)
+	program.Reads(t, out, "synchronous_commit: off, now on", `three\s+times wal_writer_delay`, `no\s+systemd\s+here|a\s+unit\s+restores\s+them`)
 }

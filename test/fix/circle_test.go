@@ -181,7 +181,7 @@ func TestBadPlans(t *testing.T) {
 		"out of range":    {[]string{good, step("mysql:14963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the minimum, 100`, `refused as a whole`},
 		"less durable":    {[]string{good, step("mysql:14963", "innodb_flush_log_at_trx_commit", "1", "2")}, "", nil, 3, `less durable than now: may lose the last transactions`, `refused as a whole`},
 		"nobody to ask":   {[]string{good}, "", []string{"--ask"}, 2, ``, `cannot ask`},
-		"fixed when made": {[]string{step("mysql:14963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is not a setting|read only|at start only`, ``},
+		"fixed when made": {[]string{step("mysql:14963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is not a setting|read only|only at startup`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"fix", plan(c.host, c.steps...), "--state", journal, "--yes"}

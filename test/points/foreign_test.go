@@ -80,7 +80,7 @@ func TestForeignSnapshots(t *testing.T) {
 	must(t, err)
 	zfsTyped(t, "destroy", db+"/data@"+hourly)
 	zfsTyped(t, "snapshot", db+"/data@"+hourly)
-	if _, err := b.maker.Make(t.Context(), p, instance.Options{Name: "swapped", Purpose: protect.ForUse, Memory: 256 << 20, Number: 9}); err == nil || !strings.Contains(err.Error(), "another snapshot") {
+	if _, err := b.maker.Make(t.Context(), p, instance.Options{Name: "swapped", Purpose: protect.ForUse, Memory: 256 << 20, Number: 9}); err == nil || !strings.Contains(err.Error(), "not the snapshot that was taken") {
 		t.Errorf("a swapped snapshot was cloned: %v", err)
 	}
 }

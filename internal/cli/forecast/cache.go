@@ -35,10 +35,11 @@ func cacheCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "predict the effect of a larger buffer pool, ARC or page cache",
-		Long: `Cache predicts the throughput for other sizes of a cache from the throughput that was
-measured at four or more sizes. It combines a model of misses and an interpolation,
-weighted by how well each predicts measured sizes that it was not given. To predict
-beyond the largest measured size, it needs the throughput without misses (--ceiling).
+		Long: `Cache predicts the throughput for other sizes of a cache from the throughput that
+was measured at four or more sizes. It combines a model of misses and an
+interpolation, weighted by how well each predicts measured sizes that it was not
+given. To predict beyond the largest measured size, it needs the throughput without
+misses (--ceiling).
 
 With --trace it predicts misses from a list of the blocks that were read, one per
 line; with --ghosts from the ARC's ghost lists in a recording of plumb watch.

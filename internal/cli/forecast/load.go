@@ -50,11 +50,11 @@ func loadCommand(s *shell.Shell) *cobra.Command {
 that wait for their answer before they send the next request.
 
 --over threads predicts for other numbers of threads, from the rates at two or more.
---over iops predicts for other limits of the volume, from the same load on two or more
-volumes. --over extra predicts the cost of additional work such as a binary log, from
-rates with and without it (columns with and without); --at is a rate without it.
---nodes predicts for that many equal shards, each with a cache and a disk of its own,
-from the rate of one node and the rate without misses.
+--over iops predicts for other limits of the volume, from the same load on two or
+more volumes. --over extra predicts the cost of additional work such as a binary
+log, from rates with and without it (columns with and without); --at is a rate
+without it. --nodes predicts for that many equal shards, each with a cache and a
+disk of its own, from the rate of one node and the rate without misses.
 
 ` + modelExits,
 		Example: `  plumb forecast load --csv fileio.csv --at 64,256

@@ -37,9 +37,9 @@ func spaceCommand(s *shell.Shell) *cobra.Command {
 		Use:   "space",
 		Short: "say when filesystems, datasets, pools and logs are full",
 		Long: `Space forecasts for each filesystem, dataset and pool of this host, and for what
-servers keep on them, how much space will be used on a day, when it will be full, and
-how certain that is. It reads a recording of plumb watch record, a CSV file, a log of
-df, or a Prometheus.
+servers keep on them, how much space will be used on a day, when it will be full,
+and how certain that is. It reads a recording of plumb watch record, a CSV file, a
+log of df, or a Prometheus.
 
 It draws 2,000 futures from stretches of the past daily growth, with several methods
 that are weighted by how well they forecast earlier days of the same series, and

@@ -50,10 +50,10 @@ and asks.
 
 The earlier settings are restored when the command ends, when the time is over, and
 when Plumb is killed: a separate process that does this is ready before the first
-setting is changed. An inherited value is inherited again. What somebody else changed
-meanwhile is left as it is. With systemd, a unit restores them at the next boot;
-without it, plumb undo does. Boost sets nothing that can damage data: no fsync=off,
-no full_page_writes=off, no disabled redo log.
+setting is changed. An inherited value is inherited again. What somebody else
+changed meanwhile is left as it is. With systemd, a unit restores them at the next
+boot; without it, plumb undo does. Boost sets nothing that can damage data: no
+fsync=off, no full_page_writes=off, no disabled redo log.
 
 A dataset with files of several servers is refused, and so is one of a server whose
 commits others rely on (a source, a replica, a member of a cluster): --also names

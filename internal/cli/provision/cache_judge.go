@@ -22,9 +22,9 @@ func (v *caching) judge() *cobra.Command {
 		Use:   "judge",
 		Short: "measure what share of reads the cache devices serve, with intervals",
 		Long: `Judge reads the counters of the ARC several times, and reports which share of the
-reads that missed the ARC was served by the cache devices, with 95 % intervals. --save FILE
-keeps the result; --before FILE reports what has changed since, if the interval
-excludes zero. It changes nothing.
+reads that missed the ARC was served by the cache devices, with 95 % intervals.
+--save FILE keeps the result; --before FILE reports what has changed since, if the
+interval excludes zero. It changes nothing.
 
 The counters are of all pools of this host together. They say nothing about a
 separate log. For that, --fsync DIR also times durable writes of 4 KiB, one after

@@ -184,7 +184,7 @@ func TestARogueChoosesNoFile(t *testing.T) {
 		standing
 		want string // the file, or a part of the refusal
 	}{
-		{"a file that is not there", standing{args: []string{"--defaults-file=/etc/nologin"}}, "which is not there"},
+		{"a file that is not there", standing{args: []string{"--defaults-file=/etc/nologin"}}, "which does not exist"},
 		{"one of root's for something else", standing{disk: map[string]string{"/etc/crontab": "[client]\n"}, args: []string{"--defaults-file=/etc/crontab"}}, "only the server's command line"},
 		{"through an include of his", standing{disk: map[string]string{his: "[client]\n!include /etc/crontab\n", "/etc/crontab": "# cron\n"}, args: []string{"--defaults-file=" + his}, owners: map[string]uint32{his: rogue}}, his},
 		{"a directory of root's", standing{disk: map[string]string{his: "[mysqld]\n!includedir /etc/cron.d\n", "/etc/cron.d/x": ""}, args: []string{"--defaults-file=" + his}, owners: map[string]uint32{his: rogue}}, his},

@@ -162,8 +162,8 @@ func TestCacheRefuses(t *testing.T) {
 		at           float64
 		why, measure string
 	}{
-		{curve(5, 10, 20), 10, "at 3 different sizes", "at 4 sizes"},
-		{curve(5, 10, 20, 20), 10, "at 3 different sizes", "at 4 sizes"},
+		{curve(5, 10, 20), 10, "at 3 different sizes", "at least 4 sizes"},
+		{curve(5, 10, 20, 20), 10, "at 3 different sizes", "at least 4 sizes"},
 		{wrong, 10, "is not a measurement", "measure it again"},
 		{curve(5, 10, 20, 40), 4, "less than the smallest", "that small"},
 		{curve(5, 10, 20, 40), 41, "the rate without misses is not known", "--ceiling"},

@@ -228,7 +228,7 @@ func TestInstanceLimits(t *testing.T) {
 			t.Errorf("%s cannot do it on an m5.4xlarge", v.Name)
 		}
 	}
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "m5.4xlarge lets through 18,750 IOPS") {
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "m5.4xlarge is limited to 18,750 IOPS") {
 		t.Errorf("nothing says why: %q", r.Warnings)
 	}
 	if strings.Contains(strings.Join(r.Warnings, "\n"), "azure") {
@@ -260,7 +260,7 @@ func TestOldPricesAreDoubted(t *testing.T) {
 	said := func(now time.Time, what string) bool {
 		return strings.Contains(strings.Join(ChooseVolume(clouds(t), need(500, 2000, 30), now).Warnings, "\n"), what)
 	}
-	if !said(day, "pd-ssd are of 2023-05-18") || said(day, "gp3 are of") || !said(day.AddDate(2, 0, 0), "gp3 are of 2026-01-31") {
+	if !said(day, "pd-ssd are from 2023-05-18") || said(day, "gp3 are from") || !said(day.AddDate(2, 0, 0), "gp3 are from 2026-01-31") {
 		t.Error("an old price is not doubted, or a new one is")
 	}
 	if !said(day, "the date of the prices of azure premium-ssd is not known") {
@@ -379,7 +379,7 @@ func TestWhyNoTierDoes(t *testing.T) {
 		return ""
 	}
 	for want, l := range map[string]Load{
-		"it has at most 32T, and 100T are needed": need(100*1024, 3000, 0),
+		"it has at most 32T, but 100T are needed": need(100*1024, 3000, 0),
 		"no size of it gives 30,000 IOPS":         need(100, 30000, 0),
 		"no size of it gives 2.93G/s":             need(100, 0, 3000),
 	} {

@@ -72,7 +72,7 @@ func (z ZFS) Predict() Result {
 	}
 	tree := inner * indirect
 	r := Result{Model: "block pointers by the recordsize", Assumptions: []string{
-		"the files are large: many small ones would also need a dnode each",
+		"the files are large and written as a whole: many small ones would also need a dnode each",
 		fmt.Sprintf("an indirect block has %s and a pointer 128 bytes", units.Size(indirect)),
 	}}
 	arc := stats.Estimate{Value: tree * (1 + overhead), Low: tree * packed, High: tree * (1 + overhead)}

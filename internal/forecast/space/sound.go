@@ -38,5 +38,5 @@ func notRead(failed []forecast.Day) string {
 	if len(failed) > 1 {
 		what = fmt.Sprintf("%s of almost nothing from %s to %s are", units.Count(len(failed), "reading"), day(first), day(last))
 	}
-	return what + " left out as failed readings: before and after, it was as much as ever"
+	return what + " left out because the reading failed: before and after, it was as much as ever"
 }

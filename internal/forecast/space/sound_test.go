@@ -18,7 +18,7 @@ func TestAReadingThatFailed(t *testing.T) {
 	if b.Refusal != nil || wide(b) > 1.25*wide(a) || wide(b) < 0.8*wide(a) {
 		t.Errorf("the range of 95 %% is %.3g wide, and %.3g without that reading", wide(b), wide(a))
 	}
-	if said := strings.Join(b.Assumptions, "\n"); !strings.Contains(said, "0 bytes on 2025-12-17 is left out as not read") {
+	if said := strings.Join(b.Assumptions, "\n"); !strings.Contains(said, "0 bytes on 2025-12-17 is left out because the reading failed") {
 		t.Errorf("it is not said:\n%s", said)
 	}
 	if len(b.Past) != len(wrong.Days) {

@@ -392,11 +392,11 @@ func TestAssess(t *testing.T) {
 		"proof too old": {func(in *Seen) {
 			in.Points = []protect.Point{proven(point(now.Add(-48*time.Hour)), now.Add(-48*time.Hour)), point(now)}
 		}, "newest proven point is 2 days"},
-		"future":            {func(in *Seen) { in.Points = append(slices.Clone(in.Points), point(now.AddDate(1, 0, 0))) }, "of the future"},
+		"future":            {func(in *Seen) { in.Points = append(slices.Clone(in.Points), point(now.AddDate(1, 0, 0))) }, "dated in the future"},
 		"never run":         {func(in *Seen) { in.Memory = Memory{} }, "never run"},
 		"not run":           {func(in *Seen) { in.Memory.Began = now.AddDate(0, 0, -3) }, "last run 3 days ago"},
 		"run for another":   {func(in *Seen) { in.Memory.Policy = "/tmp/x" }, "another policy"},
-		"does not run":      {func(in *Seen) { in.Servers = nil }, "does not run"},
+		"does not run":      {func(in *Seen) { in.Servers = nil }, "is not running"},
 		"servers not known": {func(in *Seen) { in.Servers, in.Unseen = nil, "permission denied" }, "not known: permission denied"},
 		"files not read":    {func(in *Seen) { in.Unread = "permission denied" }, "not all points could be read"},
 		"not sent":          {func(in *Seen) { in.Memory.Lasts = nil }, "nothing was sent to tank2/db"},

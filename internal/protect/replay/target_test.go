@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		{"2026-11-24 03 UTC", "is not a moment"},
 		{"2026-07-24 03:12:00 Europe/Berlin", "2026-07-24T01:12:00Z"},
 		{"2026-03-29 02:30:00 Europe/Berlin", "was skipped"},
-		{"2026-10-25 02:30:00 Europe/Berlin", "came twice"},
+		{"2026-10-25 02:30:00 Europe/Berlin", "occurred twice"},
 		{"2026-11-24T03:12:00.5Z", "fraction of a second"},
 		{"2026-11-24 03:12:00", "names no time zone"},
 		{"2026-11-24 03:12:00 Local", "not a time zone known here"},

@@ -200,8 +200,8 @@ func (w *world) refusals(t *testing.T) {
 		t Target
 	}{
 		"was not made by plumb replicate": {next, Target{Dataset: w.to.Name + "/theirs"}},
-		"lie in one another":              {next, Target{Dataset: w.from.Name + "/db/copies"}},
-		"is not known here":               {next, w.target()},
+		"one below the other":              {next, Target{Dataset: w.from.Name + "/db/copies"}},
+		"does not exist here":               {next, w.target()},
 		"another of its name is there":    {gone, w.target()},
 		"cannot be reached":               {next, Target{Host: "127.0.0.1", Port: 1, Dataset: "tank/x"}},
 	} {
@@ -250,7 +250,7 @@ func TestReplicateAfterACut(t *testing.T) {
 	r := w.replicator()
 	r.Keeper = keeper(&cutting{LiveDoer: hosttest.LiveDoer(t), left: 12 << 20}, w.dir)
 	_, err := r.Run(t.Context(), p, w.target(), Options{})
-	if err == nil || !strings.Contains(err.Error(), "the line is cut") && !strings.Contains(err.Error(), "takes no more") {
+	if err == nil || !strings.Contains(err.Error(), "the line is cut") && !strings.Contains(err.Error(), "accepts no more") {
 		t.Fatalf("it was cut, and %v", err)
 	}
 	if held := w.holds(t); len(held) != 1 {

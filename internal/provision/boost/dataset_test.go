@@ -94,7 +94,7 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 			t.Errorf("%s, named: %v", name, err)
 		}
 	}
-	if _, err := planDataset(machine("1"), "t/db", Options{Also: []string{"mysql:9"}}); err == nil || !strings.Contains(err.Error(), "names no server") {
+	if _, err := planDataset(machine("1"), "t/db", Options{Also: []string{"mysql:9"}}); err == nil || !strings.Contains(err.Error(), "is not one of the servers") {
 		t.Errorf("one that it does not concern: %v", err)
 	}
 }

@@ -147,8 +147,8 @@ func TestClassSaysWhatItCan(t *testing.T) {
 	}
 	for _, want := range []string{
 		"# On each node, before: zfs create -p -o canmount=off -o mountpoint=none -o compression=zstd-3 -o logbias=throughput -o primarycache=metadata -o recordsize=16384 tank/db/data\n",
-		"inherit from there: logbias=throughput, primarycache=metadata.\n",
-		"inherit from there: compression=zstd-fast-1, recordsize=1M, sync=standard.\n",
+		"inherit from it: logbias=throughput, primarycache=metadata.\n",
+		"inherit from it: compression=zstd-fast-1, recordsize=1M, sync=standard.\n",
 		"The class plumb-mariadb-binlog has no use there.",
 		"# If that dataset exists, the command succeeds and changes nothing: set its properties with zfs set.\n",
 	} {

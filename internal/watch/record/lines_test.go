@@ -31,7 +31,7 @@ func TestLinesThatAreNone(t *testing.T) {
 		"a packed nothing":  {pack(""), "not a part of a recording"},
 		"a packed head":     {"\x1f\x8b", "decompress it"},
 		"packed, cut off":   {whole[:len(whole)-12], "line "},
-		"a newer form":      {`{"plumb_recording":99}` + "\n", "of form 99"},
+		"a newer form":      {`{"plumb_recording":99}` + "\n", "it has format 99"},
 	} {
 		err := ReadLines(strings.NewReader(c.text), func(Item) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
