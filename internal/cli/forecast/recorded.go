@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,12 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
+	"plumb/knowledge"
 )
 
 // fromRecording reads what a recording tells of each day: of its last minutes,
@@ -36,7 +39,13 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 		return nil, err
 	}
 	to = until(to)
-	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
+	words, err := catalog.LoadPart(knowledge.FS, func(text []byte) bool {
+		return slices.ContainsFunc(watched(), func(name string) bool { return bytes.Contains(text, []byte(name)) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]stack.Value{}, words: words}
 	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
 		end := day.Add(24 * time.Hour)
 		if end.After(to) {
@@ -66,7 +75,8 @@ type gathered struct {
 	order   []series.ID
 	today   map[series.ID]forecast.Day
 	last    map[series.ID]float64   // of all readings, for limits
-	facts   map[string]string       // of the last picture
+	facts   map[string]stack.Value  // of the last picture
+	words   *catalog.Catalog        // how their values are written
 	lies    map[series.ID]stack.Ref // on which filesystem what servers keep lies, by the last picture; the zero one: on several
 	seen    time.Time               // when that was taken
 	changed []noted
@@ -243,12 +253,17 @@ func decides(fact, quantity string) bool {
 	return slices.Contains(deciding, fact) || slices.Contains(retaining[quantity], fact)
 }
 
+// shown writes the value of a fact with its unit.
+func (g *gathered) shown(of stack.Ref, name string, v stack.Value) string {
+	return catalog.Show(g.words.Fact(of.Kind, name), v)
+}
+
 // keeps says which settings decide how long something is kept, in the last picture.
 func (g *gathered) keeps(id series.ID) string {
 	var list []string
 	for _, name := range retaining[id.Name] {
-		if v := g.facts[id.Of.String()+" "+name]; v != "" {
-			list = append(list, name+" = "+v)
+		if v, is := g.facts[id.Of.String()+" "+name]; is {
+			list = append(list, name+" = "+g.shown(id.Of, name, v))
 		}
 	}
 	if len(list) == 0 {
@@ -270,12 +285,11 @@ func (g *gathered) picture(at time.Time, s *stack.Stack) {
 			if !is {
 				continue // that it is not known is no change
 			}
-			now := v.String()
 			key := t.Ref.String() + " " + name
-			if before := g.facts[key]; before != "" && before != now {
-				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, before, now)}})
+			if before, is := g.facts[key]; is && before.String() != v.String() {
+				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, g.shown(t.Ref, name, before), g.shown(t.Ref, name, v))}})
 			}
-			g.facts[key] = now
+			g.facts[key] = v
 		}
 	}
 }

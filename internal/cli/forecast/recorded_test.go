@@ -69,7 +69,7 @@ func TestARecordingIsForecast(t *testing.T) {
 	if l := all[0].limit; all[0].series.Quantity.Of != "pool:tank" || l == nil || l.Bytes != 4<<40-128<<30 {
 		t.Errorf("%+v, limit %+v", all[0].series.Quantity, l)
 	}
-	if c := all[1].changes; len(c) != 2 || c[0].What != "binlog_expire_logs_seconds 86400 became 172800" || all[1].keeps != "it is kept as the server is set: binlog_expire_logs_seconds = 172800" {
+	if c := all[1].changes; len(c) != 2 || c[0].What != "binlog_expire_logs_seconds 24 h became 2 days" || all[1].keeps != "it is kept as the server is set: binlog_expire_logs_seconds = 2 days" {
 		t.Errorf("how long the binary log is kept: %+v, %q", c, all[1].keeps)
 	}
 	ownersFill(t, all[2].limit, all[1].limit)
@@ -218,7 +218,7 @@ func TestLargeRunsAreKept(t *testing.T) {
 
 // TestFullDaysOfARecording are found by the size as it was then.
 func TestFullDaysOfARecording(t *testing.T) {
-	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]stack.Value{}}
 	for day, free := range []float64{1e9, 0, 0, 5e9} {
 		g.today = map[series.ID]forecast.Day{}
 		b := series.Batch{At: morning.AddDate(0, 0, day)}
