@@ -27,8 +27,12 @@ func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *
 		return &forecast.Refusal{Why: fmt.Sprintf("%s on %s, and what was before that is the past of another thing", change.What, change.At.Format("2006-01-02")),
 			Measure: fmt.Sprintf("record on: in %s there are the %d days since then that it takes", units.Count(leastDays-span, "day"), leastDays)}
 	case span < leastDays:
-		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and one week may not have been a usual one", units.Count(span, "day")),
-			Measure: fmt.Sprintf("record for %s more: it takes %d", units.Count(leastDays-span, "day"), leastDays)}
+		known := "less than a day"
+		if span > 0 {
+			known = units.Count(span, "day")
+		}
+		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a forecast takes %d: one week may not be a usual one", known, leastDays),
+			Measure: fmt.Sprintf("record for %s more", units.Count(leastDays-span, "day"))}
 	case each == 0 && read.each() > 0:
 		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first one, and a forecast takes %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
 			Measure: fmt.Sprintf("record it %s more as until now, or each day", units.Count(leastDays-len(s.Days)+1, "time"))}
