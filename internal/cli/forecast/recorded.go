@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -38,11 +39,13 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 		return nil, err
 	}
 	to = until(to)
-	cat, err := catalog.Load(knowledge.FS)
-	if cat == nil {
+	words, err := catalog.LoadPart(knowledge.FS, func(text []byte) bool {
+		return slices.ContainsFunc(watched(), func(name string) bool { return bytes.Contains(text, []byte(name)) })
+	})
+	if err != nil {
 		return nil, err
 	}
-	g := gathered{cat: cat, of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]stack.Value{}}
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]stack.Value{}, words: words}
 	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
 		end := day.Add(24 * time.Hour)
 		if end.After(to) {
@@ -68,12 +71,12 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 
 // gathered is what has been read so far.
 type gathered struct {
-	cat     *catalog.Catalog // which unit a setting has
 	of      map[series.ID]*known
 	order   []series.ID
 	today   map[series.ID]forecast.Day
 	last    map[series.ID]float64   // of all readings, for limits
 	facts   map[string]stack.Value  // of the last picture
+	words   *catalog.Catalog        // how their values are written
 	lies    map[series.ID]stack.Ref // on which filesystem what servers keep lies, by the last picture; the zero one: on several
 	seen    time.Time               // when that was taken
 	changed []noted
@@ -250,12 +253,17 @@ func decides(fact, quantity string) bool {
 	return slices.Contains(deciding, fact) || slices.Contains(retaining[quantity], fact)
 }
 
+// shown writes the value of a fact with its unit.
+func (g *gathered) shown(of stack.Ref, name string, v stack.Value) string {
+	return catalog.Show(g.words.Fact(of.Kind, name), v)
+}
+
 // keeps says which settings decide how long something is kept, in the last picture.
 func (g *gathered) keeps(id series.ID) string {
 	var list []string
 	for _, name := range retaining[id.Name] {
 		if v, is := g.facts[id.Of.String()+" "+name]; is {
-			list = append(list, name+" = "+g.show(id.Of.Kind, name, v))
+			list = append(list, name+" = "+g.shown(id.Of, name, v))
 		}
 	}
 	if len(list) == 0 {
@@ -264,10 +272,6 @@ func (g *gathered) keeps(id series.ID) string {
 	return "it is kept as the server is set: " + strings.Join(list, ", ")
 }
 
-// show writes a setting with its unit.
-func (g *gathered) show(kind, name string, v stack.Value) string {
-	return catalog.Show(g.cat.Fact(kind, name), v)
-}
 
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
 	if !at.After(g.seen) { // it belongs to a day that is looked at again
@@ -284,8 +288,7 @@ func (g *gathered) picture(at time.Time, s *stack.Stack) {
 			}
 			key := t.Ref.String() + " " + name
 			if before, is := g.facts[key]; is && before.String() != v.String() {
-				what := fmt.Sprintf("%s %s became %s", name, g.show(t.Ref.Kind, name, before), g.show(t.Ref.Kind, name, v))
-				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: what}})
+				g.changed = append(g.changed, noted{t.Ref, name, space.Change{At: at, What: fmt.Sprintf("%s %s became %s", name, g.shown(t.Ref, name, before), g.shown(t.Ref, name, v))}})
 			}
 			g.facts[key] = v
 		}

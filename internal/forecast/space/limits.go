@@ -27,8 +27,12 @@ func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *
 		return &forecast.Refusal{Why: fmt.Sprintf("%s on %s, and what was before that does not count", change.What, change.At.Format("2006-01-02")),
 			Measure: fmt.Sprintf("keep recording: in %s there are the %d days since then that it needs", units.Count(leastDays-span, "day"), leastDays)}
 	case span < leastDays:
-		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a single week may have been unusual", units.Count(span, "day")),
-			Measure: fmt.Sprintf("record for %s more: it needs %d", units.Count(leastDays-span, "day"), leastDays)}
+		known := "less than a day"
+		if span > 0 {
+			known = units.Count(span, "day")
+		}
+		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, but a forecast needs %d: a single week may have been unusual", known, leastDays),
+			Measure: fmt.Sprintf("record for %s more", units.Count(leastDays-span, "day"))}
 	case each == 0 && read.each() > 0:
 		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first time, but a forecast needs %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
 			Measure: fmt.Sprintf("record it %s more as before, or every day", units.Count(leastDays-len(s.Days)+1, "time"))}

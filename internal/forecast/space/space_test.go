@@ -96,6 +96,7 @@ func TestRefusals(t *testing.T) {
 		why, measure string
 	}{
 		"nothing":                 {forecast.Series{}, Ask{Days: 1}, "no recordings of it", "record"},
+		"since today":             {grown(0, noisy(1)), Ask{Days: 1}, "known for less than a day", "14 days more"},
 		"13 days":                 {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
 		"more than 3 times":       {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
 		"once a month":            {monthly, Ask{Days: 90}, "of 900 days only 30 are known; the longest gap is from 2025-01-01 to 2025-01-31", "14 must be known, on average one every 10 days, and none more than 21 days after"},

@@ -29,7 +29,7 @@ func TestElsewhereTakesTheLogAlong(t *testing.T) {
 
 // A place that units hide from servers is refused, and one that lies in the mounted filesystem or holds it.
 func TestPlaceOfTheDataIsRefused(t *testing.T) {
-	for at, says := range map[string]string{"/home/db": "units of servers", "/tmp/x/y": "units of servers", "/srv/mariadb/x": "is inside the other", "/srv": "lie in one another", "/srv/other": "", "/var/lib/mysql": ""} {
+	for at, says := range map[string]string{"/home/db": "units of servers", "/tmp/x/y": "units of servers", "/srv/mariadb/x": "is inside the other", "/srv": "is inside the other", "/srv/other": "", "/var/lib/mysql": ""} {
 		p := &planning{}
 		p.Home = provision.Home{Data: "/var/lib/mysql"}
 		p.Spec = spec.Spec{Filesystem: &spec.Filesystem{Type: "xfs"}, Server: spec.Server{Product: "mariadb", At: at}}

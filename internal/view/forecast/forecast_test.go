@@ -33,6 +33,13 @@ func TestText(t *testing.T) {
 	viewtest.Golden(t, "space", Text(made(), "the recording", page.Screen{Width: 100}))
 }
 
+// TestRangesThatAreNotShown are not explained.
+func TestRangesThatAreNotShown(t *testing.T) {
+	if text := Text(made()[2:], "the recording", page.Screen{Width: 100}); strings.Contains(text, "futures") {
+		t.Errorf("everything is refused:\n%s", text)
+	}
+}
+
 // TestHTML looks at what must hold of every page. With PLUMB_FORECAST_SAMPLE it
 // leaves the pages there, to be looked at.
 func TestHTML(t *testing.T) {

@@ -15,7 +15,11 @@ import (
 // Text writes forecasts for people.
 func Text(all []space.Result, from string, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Para(page.Normal, 0, "Space, from "+from+". Of 100 futures, 80 are within the range of 80 %, and 95 within that of 95 %.")
+	head := "Space, from " + from + "."
+	if slices.ContainsFunc(all, func(r space.Result) bool { return r.Refusal == nil }) {
+		head += " Of 100 futures, 80 are within the range of 80 %, and 95 within that of 95 %."
+	}
+	p.Para(page.Normal, 0, head)
 	for _, r := range all {
 		p.Blank()
 		one(p, r)
