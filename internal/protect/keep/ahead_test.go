@@ -23,7 +23,7 @@ func TestAhead(t *testing.T) {
 		"in order":             {then.Add(time.Hour), at("o", "101", then.Add(time.Minute)), ""},
 		"before it":            {then.Add(time.Hour), at("o", "99", then.Add(-time.Minute)), ""},
 		"of another pool":      {then.Add(time.Hour), protect.Point{ID: "o", Times: protect.Times{Snapshot: then.Add(-time.Minute)}, Members: []protect.Member{{Volume: protect.Volume{Storage: "zfs", Pool: "b"}, Birth: "101"}}}, ""},
-		"now is before it":     {then.Add(-time.Second), p, "point p is of the future"},
+		"now is before it":     {then.Add(-time.Second), p, "point p is dated in the future"},
 		"a later one is older": {then.Add(time.Hour), at("o", "101", then.Add(-time.Minute)), "point o was made after p, but has the earlier time"},
 	} {
 		if got := Ahead(test.now, p, []protect.Point{p, test.other}); (got == "") != (test.want == "") || !strings.HasPrefix(got, test.want) {

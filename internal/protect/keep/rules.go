@@ -52,7 +52,7 @@ var named = []string{"last", "verified"}
 func Parse(text string) (Rules, error) {
 	var r Rules
 	if strings.TrimSpace(text) == "" {
-		return r, hint.Usage("keep: no rule says which points to keep", Help)
+		return r, hint.Usage("keep: nothing says which points to keep", Help)
 	}
 	for term := range strings.SplitSeq(text, ",") {
 		if err := r.add(strings.TrimSpace(term)); err != nil {
