@@ -272,7 +272,6 @@ func (g *gathered) keeps(id series.ID) string {
 	return "it is kept as the server is set: " + strings.Join(list, ", ")
 }
 
-
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
 	if !at.After(g.seen) { // it belongs to a day that is looked at again
 		return

@@ -200,8 +200,8 @@ func (w *world) refusals(t *testing.T) {
 		t Target
 	}{
 		"was not made by plumb replicate": {next, Target{Dataset: w.to.Name + "/theirs"}},
-		"one below the other":              {next, Target{Dataset: w.from.Name + "/db/copies"}},
-		"does not exist here":               {next, w.target()},
+		"one below the other":             {next, Target{Dataset: w.from.Name + "/db/copies"}},
+		"does not exist here":             {next, w.target()},
 		"another of its name is there":    {gone, w.target()},
 		"cannot be reached":               {next, Target{Host: "127.0.0.1", Port: 1, Dataset: "tank/x"}},
 	} {
