@@ -19,7 +19,7 @@ func TestCountdown(t *testing.T) {
 		var out bytes.Buffer
 		countdown(ctx, &out, 30*time.Second)
 		said := out.String()
-		for _, want := range []string{"\rwatching this host for 30 s · 30 s left\x1b[K", "· 1 s left\x1b[K", "the answer is being made\x1b[K"} {
+		for _, want := range []string{"\rwatching this host for 30 s · 30 s left\x1b[K", "· 1 s left\x1b[K", "preparing the answer\x1b[K"} {
 			if !strings.Contains(said, want) {
 				t.Errorf("it never said %q: %q", want, said)
 			}
