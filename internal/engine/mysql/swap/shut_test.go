@@ -51,7 +51,7 @@ func (w watched) swaps(meanwhile func()) (*change.Executor, change.Outcome, erro
 		acts = append(acts, change.Act{Copy: &change.Copy{From: p.dir, To: p.kept}})
 	}
 	acts = append(acts, w.n.shut(), change.Act{Switch: &change.Switch{On: "packages", Inspect: change.Inspection{File: filepath.Join(w.dir, "packages")}, After: "new", Exact: true,
-			Do: []change.Op{exchange("new")}, Undo: append(w.n.putBack(), exchange("{before}"))}})
+		Do: []change.Op{exchange("new")}, Undo: append(w.n.putBack(), exchange("{before}"))}})
 	step := provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "swap", acts)
 	step.Data = true
 	sandbox.Need(w.T, os.WriteFile(filepath.Join(w.dir, "packages"), []byte("old\n"), 0o600))
