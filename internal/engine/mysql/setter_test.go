@@ -111,7 +111,7 @@ func TestSets(t *testing.T) {
 	if err != nil || r.Acts[0].Switch.After != "FILE,TABLE" || r.Acts[1].Edit.Value != "FILE,TABLE" {
 		t.Errorf("%s, %v", acts(r), err)
 	}
-	if _, err := (standing{version: mariadb, row: row, disk: tree(nil)}).recipe(t, "log_output", stack.Text("PRINTER")); err == nil || !strings.Contains(err.Error(), "not one of log_output's") {
+	if _, err := (standing{version: mariadb, row: row, disk: tree(nil)}).recipe(t, "log_output", stack.Text("PRINTER")); err == nil || !strings.Contains(err.Error(), "not a value of log_output") {
 		t.Errorf("%v", err)
 	}
 }

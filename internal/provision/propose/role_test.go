@@ -55,7 +55,7 @@ func TestServerThatDoesNotFitIsRefused(t *testing.T) {
 	}{
 		{db, spec.Server{Product: "mariadb", Memory: 8 << 30}, ""}, {db, spec.Server{Product: "mariadb"}, ""},
 		{db, spec.Server{Product: "mysql"}, "mysql:3306 is MariaDB, but the spec is for MySQL"},
-		{db, spec.Server{Product: "mariadb", Memory: 24 << 30}, "server.memory is 24G, and there are 8G for mysql:3306"},
+		{db, spec.Server{Product: "mariadb", Memory: 24 << 30}, "server.memory is 24G, but only 8G are available to mysql:3306"},
 		{unknown, spec.Server{Product: "mysql", Memory: 24 << 30}, ""},
 	} {
 		p := &planning{}

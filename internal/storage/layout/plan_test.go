@@ -172,7 +172,7 @@ func TestAPoolWithoutTheKeyIsRefused(t *testing.T) {
 	p := spec.Pool{Name: "tank", Layout: spec.Stripe, Data: disksOf("/dev/disk/by-id/a")}
 	for _, c := range []struct{ encryption, key, refused string }{
 		{"off", "", ""}, {"aes-256-gcm", "/etc/zfs/tank.key", ""}, {"aes-256-gcm", "", ""},
-		{"off", "/etc/zfs/tank.key", "the pool tank is there, and is not encrypted"},
+		{"off", "/etc/zfs/tank.key", "the pool tank exists and is not encrypted"},
 	} {
 		p.Key = c.key
 		m, err := New().Pool(t.Context(), poolOfOne(c.encryption), p, provision.Birth{})
@@ -217,7 +217,7 @@ func TestWarningsOfDevices(t *testing.T) {
 	m := &poolMaking{pool: spec.Pool{Special: disksOf("a b"), Log: disksOf("l"), Cache: disksOf("c")}}
 	m.warn()
 	all := strings.Join(m.out.Notes, "\n")
-	for _, want := range []string{"the special vdev of the pool: it alone holds the metadata", "power-loss protection", "it stands alone", "memory of the ARC"} {
+	for _, want := range []string{"the special vdev of the pool: it alone holds the metadata", "power-loss protection", "it is not mirrored", "memory of the ARC"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in %s", want, all)
 		}

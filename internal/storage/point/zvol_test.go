@@ -34,7 +34,7 @@ func TestPlaceOnVolumesOfZFS(t *testing.T) {
 	if must(t, err); v.Storage != "zvol" || v.Name != "tank/vm/ab" || v.Pool != "tank" {
 		t.Errorf("%+v", v)
 	}
-	if v, err := z.Place(t.Context(), m, protect.Volume{Name: "/dev/zd32"}, "/db"); err == nil || !strings.Contains(err.Error(), `"tank/my vm/a b": where a name has a blank`) {
+	if v, err := z.Place(t.Context(), m, protect.Volume{Name: "/dev/zd32"}, "/db"); err == nil || !strings.Contains(err.Error(), `the dataset "tank/my vm/a b" has a blank`) {
 		t.Errorf("a name with blanks: %+v, %v", v, err)
 	}
 	if _, err := z.Place(t.Context(), m, protect.Volume{Name: "/dev/zd16p1"}, "/db"); err == nil || !strings.Contains(err.Error(), "whole volume") {

@@ -49,7 +49,7 @@ func TestElsewhereIsRefused(t *testing.T) {
 		kept  bool // by a mysqld_safe that was started without arguments
 	}{
 		"a setting in a file":  {stack.FromFile, data + "/x.pid", "./bin.000001\n", "pid_file is set to", false},
-		"an index of paths":    {stack.FromDefault, data + "/x.pid", "./bin.000001\n" + data + "/bin.000002\n", "whole path", false},
+		"an index of paths":    {stack.FromDefault, data + "/x.pid", "./bin.000001\n" + data + "/bin.000002\n", "full path", false},
 		"neither, and no file": {stack.FromDefault, data + "/x.pid", "./bin.000001\n", "set mysql:3306#datadir", false}, // there is no server here whose files could be edited
 		"beside":               {stack.FromFile, "/var/lib/mysqld/x.pid", "./bin.000001\n", "set mysql:3306#datadir", false},
 		"its command line":     {stack.FromCommand, data + "/x.pid", "./bin.000001\n", "pid_file is set to", false},

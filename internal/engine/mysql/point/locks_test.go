@@ -163,7 +163,7 @@ func TestNeverGranted(t *testing.T) {
 			b.refuses = -1
 			began := time.Now()
 			q, err := (&Engine{}).Quiesce(t.Context(), b, m, limit)
-			if took := time.Since(began); q != nil || err == nil || b.held || took > limit || !strings.Contains(err.Error(), "nothing is held") {
+			if took := time.Since(began); q != nil || err == nil || b.held || took > limit || !strings.Contains(err.Error(), "nothing is locked") {
 				t.Errorf("within %s: %v, %v after %s", limit, q, err, took)
 			}
 			if errors.Is(err, context.DeadlineExceeded) {
