@@ -56,7 +56,7 @@ func TestMaskOfPSQL(t *testing.T) {
 	}
 
 	says(t, v.typed(2, "clone", id, "--name", "dev", "--mask", file("include.sql", "UPDATE a SET b = 1;\n\\i other.sql\n")), "include.sql: line 2: \\i is a command of psql", "hint: ")
-	says(t, v.typed(2, "clone", id, "--name", "dev", "--mask", "\\connect shop postgres"), "--mask SQL: line 1: \\connect wants the name of one database")
+	says(t, v.typed(2, "clone", id, "--name", "dev", "--mask", "\\connect shop postgres"), "--mask SQL: line 1: \\connect needs the name of one database")
 	says(t, v.typed(2, "clone", id, "--name", "dev", "--mask", file("empty.sql", "-- to be written\n")), "it holds no statement")
 	says(t, v.typed(3, "clone", id, "--name", "dev", "--mask", "\\connect nowhere\nSELECT 1"), "nowhere")
 	if out := v.typed(0, "clone", "list"); strings.Contains(out, "dev") {

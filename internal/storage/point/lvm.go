@@ -151,7 +151,7 @@ func thinRoom(s *stack.Stack, pool string) error {
 		case !known || !known2:
 			continue
 		case data > most:
-			return tight("of the data of the thin pool %s less than a tenth is free", pool)
+			return tight("less than a tenth of the data of the thin pool %s is free", pool)
 		case metadata > most:
 			return hint.With(fmt.Errorf("less than a tenth of the metadata of the thin pool %s is free", pool), "lvextend --poolmetadatasize gives it more; plumb prune makes room")
 		}

@@ -19,8 +19,8 @@ func TestRoomOfThinPools(t *testing.T) {
 		want           string
 	}{
 		"room":                 {name, "rw", 80, 80, ""},
-		"data":                 {name, "rw", 90.1, 10, "of the data of the thin pool vg-a/thin less than a tenth is free"},
-		"metadata":             {name, "rw", 10, 99, "of the metadata of the thin pool vg-a/thin less than a tenth is free"},
+		"data":                 {name, "rw", 90.1, 10, "less than a tenth of the data of the thin pool vg-a/thin is free"},
+		"metadata":             {name, "rw", 10, 99, "less than a tenth of the metadata of the thin pool vg-a/thin is free"},
 		"no writes":            {name, "ro", 10, 10, "accepts no writes: its mode is ro"},
 		"failed":               {name, "fail", -1, -1, "accepts no writes: its mode is fail"},
 		"not known":            {name, "", -1, -1, "it is not known how full the thin pool vg-a/thin is"},
