@@ -159,7 +159,7 @@ func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref, given dsn.G
 		}
 	}
 	if w.engine == nil {
-		return fmt.Errorf("Plumb does not know how to move a %s from one release to another", ref.Kind)
+		return fmt.Errorf("no way is known to move a %s from one release to another", ref.Kind)
 	}
 	w.home, err = w.engine.Home(ctx, w.doer, w.Stack, ref)
 	return err

@@ -42,7 +42,7 @@ func Listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
 func Seen(ctx context.Context, h host.Reader, at host.Target) error {
 	seen, err := Listens(ctx, h, at)
 	if err == nil && !seen {
-		err = hint.With(fmt.Errorf("Plumb cannot see from here that it listens on %s, and so not whether it runs", at.Address),
+		err = hint.With(fmt.Errorf("it cannot be seen from here that it listens on %s, and so not whether it runs", at.Address),
 			"run plumb in the same network namespace; a server without a socket must listen on an address of IPv4")
 	}
 	return err

@@ -149,7 +149,7 @@ func (t *bringing) reach(ctx context.Context, s *stack.Stack) error {
 	}
 	var ok bool
 	if t.engine, ok = e.(Engine); !ok {
-		return hint.With(fmt.Errorf("Plumb cannot restore single tables of %s", p.Server.Product), "plumb clone starts a copy of the point, beside the server")
+		return hint.With(fmt.Errorf("single tables of %s cannot be restored", p.Server.Product), "plumb clone starts a copy of the point, beside the server")
 	}
 	if t.plan.Server, t.server, err = e.Describe(ctx, k.Do, s, p.Server.Ref); err != nil {
 		return err

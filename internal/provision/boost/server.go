@@ -45,7 +45,7 @@ func planServer(s *stack.Stack, name string, loaders []Loader, o Options) (Plan,
 
 func server(s *stack.Stack, t *stack.Thing, l Loader, o Options) (Plan, error) {
 	if in, known := t.Bool("logged_in"); known && !in {
-		return Plan{}, hint.With(fmt.Errorf("Plumb could not log in to %s", t.Ref), "give a login with --dsn")
+		return Plan{}, hint.With(fmt.Errorf("no login to %s succeeded", t.Ref), "give a login with --dsn")
 	}
 	p := Plan{Of: t.Ref, For: o.For, Servers: []stack.Ref{t.Ref}, Loss: l.Loss(t), After: l.After()}
 	for _, want := range l.Settings(s, t) {

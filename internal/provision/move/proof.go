@@ -37,7 +37,7 @@ func (p *planning) told(ctx context.Context) error {
 func (p *planning) says(ctx context.Context, h host.Reader, dir string) (said string, same bool, err error) {
 	teller, ok := p.engine.(protect.Teller)
 	if !ok {
-		return "", false, errors.New("Plumb has no query for that")
+		return "", false, errors.New("there is no query for that")
 	}
 	if said, err = teller.Says(ctx, h, p.Home.Target); err != nil {
 		return "", false, err

@@ -32,13 +32,13 @@ var (
 
 const books = "/var/lib/plumb/lab"
 
-var unread = errors.New("read a.book: damaged\nread b.book: damaged")
+var errUnread = errors.New("read a.book: damaged\nread b.book: damaged")
 
 func TestLabLeft(t *testing.T) {
 	left := []inventory.Left{dead, running, adopted}
 	swept := []inventory.Swept{{Thing: things[0]}, {Thing: things[1]}, {Thing: things[2], Err: inventory.ErrForeign}, {Thing: things[3], Err: errors.New("write /proc/sys/vm/dirty_ratio: permission denied")}}
 	s := page.Screen{Width: 80}
-	viewtest.Golden(t, "lab-left.txt", Dead(books, left, nil, s)+"---\n"+Swept(swept, s)+"---\n"+Dead(books, left[2:], nil, s)+"---\n"+Dead(books, nil, unread, s))
+	viewtest.Golden(t, "lab-left.txt", Dead(books, left, nil, s)+"---\n"+Swept(swept, s)+"---\n"+Dead(books, left[2:], nil, s)+"---\n"+Dead(books, nil, errUnread, s))
 }
 
 func TestInventoryPages(t *testing.T) {
@@ -47,7 +47,7 @@ func TestInventoryPages(t *testing.T) {
 	for _, left := range [][]inventory.Left{{dead, running, adopted}, {adopted}, {running}, nil} {
 		all = append(all, Text(books, left, nil, s))
 	}
-	all = append(all, Text(books, nil, unread, s))
+	all = append(all, Text(books, nil, errUnread, s))
 	all = append(all, Removal(lives[0].Thing, "run zfs destroy tank/before", s), Removal(things[2], "", s), Forgetting(lives[0].Thing, s))
 	viewtest.Golden(t, "inventory.txt", strings.Join(all, "---\n"))
 }
@@ -67,7 +67,7 @@ func TestNamesStayNames(t *testing.T) {
 func TestDocumentFitsItsSchema(t *testing.T) {
 	compiled := schema.Of("inventory")
 	for _, left := range [][]inventory.Left{{dead, running, adopted}, nil} {
-		b, err := page.JSON(Document(books, left, unread))
+		b, err := page.JSON(Document(books, left, errUnread))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -161,7 +161,7 @@ func (t *carrying) readColumns() error {
 	for _, r := range rows.Values {
 		c := column{name: host.Text(r, 0), kind: strings.ToLower(host.Text(r, 1)), full: host.Text(r, 2), charset: host.Text(r, 3), made: host.Text(r, 4) != ""}
 		if c.literal() == "" && !c.made {
-			return hint.With(fmt.Errorf("Plumb does not know how to write its column %s, a %s", c.name, c.full), "plumb clone starts a copy of the point, from which you can copy it")
+			return hint.With(fmt.Errorf("no way is known to write its column %s, a %s", c.name, c.full), "plumb clone starts a copy of the point, from which you can copy it")
 		}
 		t.columns = append(t.columns, c)
 	}
