@@ -29,7 +29,7 @@ func TestPostgreSQLBaseAlone(t *testing.T) {
 	c.alone(dir, id)
 	says(t, c.restore(2, dir, id, "--to", "base", "--timeline", "1"), "--to base replays no log")
 	says(t, c.restore(3, dir, "--to", "base"), "it has no log, and no server starts on it without that")
-	says(t, c.restore(3, dir, "--to", "latest"), "hint: from this backup nothing can be reached")
+	says(t, c.restore(3, dir, "--to", "latest"), "hint: no moment can be reached from this backup")
 }
 
 // alone restores the base, and looks whether its server has what was there when it ended.

@@ -33,7 +33,7 @@ func TestPostgreSQLGapIsTold(t *testing.T) {
 	told := func(why string) {
 		t.Helper()
 		c.eventually(why, func() bool { return strings.Contains(c.status(), lost+" of postgres-") })
-		says(t, c.plumb(1, "archive", "status", "--state", c.state), "the log broke off at", "earlier base backups reach no further: take another")
+		says(t, c.plumb(1, "archive", "status", "--state", c.state), "the log broke off at", "earlier base backups cannot be recovered beyond that: take a new one")
 	}
 	again := func() {
 		t.Helper()

@@ -224,7 +224,7 @@ func TestPostgreSQLHole(t *testing.T) {
 	nothing(2, "0-1-2", "PostgreSQL has no GTIDs")
 	nothing(3, "0/10", "before the base is whole")
 	nothing(3, "F/10", "the archive ends before")
-	nothing(2, time.Now().Add(time.Hour).UTC().Format("2006-01-02 15:04:05 MST"), "still to come")
+	nothing(2, time.Now().Add(time.Hour).UTC().Format("2006-01-02 15:04:05 MST"), "is in the future")
 
 	found, err := filepath.Glob(c.store + "/archive/postgres-*/wal/" + last)
 	must(t, err)
@@ -293,7 +293,7 @@ func TestPostgreSQLStoreGone(t *testing.T) {
 	must(t, os.WriteFile(c.store+"/archive", nil, 0o600)) // nothing can be written there, not even by root
 	must(t, c.server.Exec("INSERT INTO t VALUES (1)", "SELECT pg_switch_wal()"))
 	c.eventually("the server counts the failure", func() bool { return c.ask("SELECT failed_count FROM pg_stat_archiver") != "0" })
-	says(t, c.plumb(1, "archive", "status", "--state", c.state), "failed", "times since")
+	says(t, c.plumb(1, "archive", "status", "--state", c.state), "failed", "since 20")
 	must(t, os.Remove(c.store+"/archive"))
 	must(t, os.Rename(c.dir+"/away", c.store+"/archive"))
 	c.eventually("the server goes on", func() bool {
@@ -334,7 +334,7 @@ func TestPostgreSQLPush(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	c.end()
-	says(t, push(3, segments[0]), "hand", "plumb archive run is the service")
+	says(t, push(3, segments[0]), "to the archive service", "plumb archive run is the service")
 }
 
 // TestPostgreSQLToS3 archives to a real server of S3, and restores from it.

@@ -57,7 +57,7 @@ func TestADryRunTellsWhatWasBegun(t *testing.T) {
 		t.Errorf("of another provision: %v, %q", err, said.String())
 	}
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) { return nil, nil, errors.New("permission denied") }
-	if err := v.goOn(t.Context(), flow, flags{dryRun: true}, "tank/mariadb"); err != nil || !strings.Contains(said.String(), "is not known: permission denied") {
+	if err := v.goOn(t.Context(), flow, flags{dryRun: true}, "tank/mariadb"); err != nil || !strings.Contains(said.String(), "has ended: permission denied") {
 		t.Errorf("where the journal cannot be read: %v, %q", err, said.String())
 	}
 }

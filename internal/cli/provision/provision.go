@@ -76,9 +76,9 @@ value comes from the rules of plumb check, applied to the host as it will be. So
 check reports nothing above a note afterwards.
 
 It shows every step, what of it is final, and what check will report afterwards,
-and asks. Each stage is a change in the journal. If it is killed at any moment, plumb
-provision again continues; --undo reverts it, the last stage first, from the journal
-alone. A second run changes nothing.
+and asks. Each stage is a change in the journal. If it is killed at any moment,
+plumb provision again continues; --undo reverts it, the last stage first, from the
+journal alone. A second run changes nothing.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
 to be erased. The server is stopped while what changed meanwhile is copied a second

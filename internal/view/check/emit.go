@@ -177,7 +177,7 @@ func postgresValue(t catalog.Type, v stack.Value) string {
 	if _, isNumber := v.Number(); isBool || isNumber {
 		return s
 	}
-	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(s) + "'"
 }
 
 // udevLine writes the rule for one attribute of a disk; "" for what udev does
