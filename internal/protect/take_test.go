@@ -36,8 +36,8 @@ func TestLabels(t *testing.T) {
 		{"an answer that leaves one out", ModeLocked, func(s *scene) { s.shelf.mute = true }, machine{}, "", "", "no snapshot of log was made"},
 		{"a part, and none is found again", ModeLocked, func(s *scene) { s.shelf.part, s.shelf.lose = true, true }, machine{}, "", "", "only a part"},
 		{"nothing can freeze", ModeFreeze, nil, machine{}, "", "", "freeze"},
-		{"a stray", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "on tmpfs"}} }, machine{}, "", "", "would lack /x, which is on tmpfs"},
-		{"a stray of another kind", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "its top is not mounted"}} }, machine{}, "", "", "would lack /x: its top"},
+		{"a stray", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "on tmpfs"}} }, machine{}, "", "", "would not include /x, which is on tmpfs"},
+		{"a stray of another kind", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "its top is not mounted"}} }, machine{}, "", "", "would not include /x: its top"},
 		{"no such mode", "fast", nil, machine{}, "", "", "no mode"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestReceiveIsLeft(t *testing.T) {
 	must(t, first.Process.Kill())
 	_ = first.Wait()
 	out, err = restore().CombinedOutput()
-	if want := fmt.Sprintf("process %d (zfs) still runs", receive); err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), target+"/data") {
+	if want := fmt.Sprintf("process %d (zfs) is still running", receive); err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), target+"/data") {
 		t.Errorf("beside what is left of one: %v\n%s", err, out)
 	}
 	must(t, in.Close())

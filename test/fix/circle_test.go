@@ -138,7 +138,7 @@ func TestTry(t *testing.T) {
 	dir = t.TempDir()
 	plumb(t, 0, args(dir, "15s")...)
 	out, _ = plumb(t, 0, "confirm", "--state", filepath.Join(dir, "plumb"))
-	reads(t, out, `^Change 1 stays`)
+	reads(t, out, `^Change 1 is kept`)
 	time.Sleep(17 * time.Second)
 	if capacity() != "700" {
 		t.Errorf("confirmed, and undone: %s", capacity())

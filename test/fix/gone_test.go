@@ -21,7 +21,7 @@ func TestForgetAServerThatIsGone(t *testing.T) {
 	must(t, s.Stop())
 	must(t, os.RemoveAll(s.Dir))
 	out, errs := plumb(t, 1, "undo", "--yes", "--keep", "--state", journal)
-	reads(t, out, `^waits `, `1 act taken back`, `plumb undo 1 --forget ends`)
+	reads(t, out, `^waits `, `1 act taken back`, `use plumb undo 1 --forget`)
 	reads(t, errs, `1 act waits for mysql:.*, which does not answer`, `plumb undo 1 --forget`)
 	if now := content(conf); now != was {
 		t.Errorf("the file says\n%s\nit said\n%s", now, was)

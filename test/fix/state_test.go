@@ -26,7 +26,7 @@ func TestUndoOfASomebodyElsesJournal(t *testing.T) {
 		out, _ := plumb(t, 0, "undo", "--state", state, "--dry-run")
 		reads(t, out, `back to z`, `runs  touch`)
 		_, errs := plumb(t, 3, "undo", "--state", state, "--yes")
-		reads(t, errs, `^plumb: undo what the journal says: .*(belongs to user 65534|can be written to by others)`, `^hint: read what it holds`)
+		reads(t, errs, `^plumb: undo what the journal says: .*(belongs to user 65534|can be written to by others)`, `^hint: first read its contents`)
 		if _, err := os.Lstat(ran); err == nil {
 			t.Fatalf("%+v: it was run", owner)
 		}

@@ -118,7 +118,7 @@ func TestLedger(t *testing.T) {
 	defer plumb(t, 0, args([]string{"oltp", "write_only", "cleanup"}, tables)...)
 	plumb(t, 0, args([]string{"oltp", "write_only", "run", "--time=1", "--ledger", book}, tables)...)
 	_, errs := plumb(t, 3, args([]string{"oltp", "write_only", "run", "--time=1", "--ledger", book}, tables)...)
-	reads(t, errs, `it exists$`, `^hint: a ledger is never written over`)
+	reads(t, errs, `it already exists$`, `^hint: a ledger is never overwritten`)
 	out, _ := plumb(t, 0, args([]string{"verify", "--ledger", book}, at)...)
 	reads(t, out, `^No acknowledged commit is lost: all [\d,]+ are in the server's table$`)
 	must(t, servers.Server(t, "postgres").Exec("SELECT 1")) // the table is in sbtest, which only plumb uses

@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 	shm, err := b.box.Mount("shm", "tmpfs", "tmpfs", "size=64m")
 	sandbox.Need(t, err)
 	other := b.beside(t, filepath.Join(top, "db/other"), "log_bin = "+shm+"/binlog\nserver_id = 8\n")
-	says(t, v.typed(3, "snapshot", "mysql:"+fmt.Sprint(other.Port)), "would lack "+shm, "which is on tmpfs")
+	says(t, v.typed(3, "snapshot", "mysql:"+fmt.Sprint(other.Port)), "would not include "+shm, "which is on tmpfs")
 	says(t, v.typed(3, "snapshot"), "this host has several servers, and none was named")
 	says(t, v.typed(3, "snapshot", "mysql"), "can be any of several servers")
 	says(t, v.typed(3, "rollback", id, "--stop", "false", "--start", "false", "--unproven", "--yes"), "has files on its datasets too, and would be rolled back with it")

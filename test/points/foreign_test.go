@@ -51,7 +51,7 @@ func TestForeignSnapshots(t *testing.T) {
 	says(t, v.typed(0, "protect", "status"), db+"/data has 1 snapshot of sanoid, of unknown consistency", db+"/data has 2 snapshots of somebody", "1 point")
 
 	says(t, v.typed(3, "clone", db+"/data@apart"), "not of one moment")
-	says(t, v.typed(3, "clone", db+"/data@half"), "keeps data on "+db+"/log too")
+	says(t, v.typed(3, "clone", db+"/data@half"), "also keeps data on "+db+"/log")
 	says(t, v.typed(3, "clone", db+"/data@none"), "no snapshot named none")
 	says(t, v.typed(3, "clone", db+"@"+hourly), "no server that runs here keeps data on "+db)
 	v.typed(2, "clone", db+"/data@"+hourly, "--replica", "--source", "mysql://r@db1/")

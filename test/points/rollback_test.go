@@ -146,7 +146,7 @@ func TestRollbackOfMariaDB(t *testing.T) {
 
 // refused tries what must be refused before anything is stopped.
 func (b *bench) refused(t *testing.T, r rollback.Rollback, p protect.Point, o rollback.Options) {
-	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, rollback.Options{}); err == nil || !strings.Contains(err.Error(), "no unit") {
+	if _, err := r.Plan(t.Context(), b.Do, b.look(t), p, rollback.Options{}); err == nil || !strings.Contains(err.Error(), "no systemd unit") {
 		t.Errorf("a server that nobody starts: %v", err)
 	}
 	reader := exec.Command("sleep", "1000")

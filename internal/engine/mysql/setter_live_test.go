@@ -252,7 +252,7 @@ func TestRefusals(t *testing.T) {
 		args       []string
 		want       string
 	}{
-		{"out of range", "innodb_io_capacity", stack.Int(5), nil, "outside of what the server takes for innodb_io_capacity: 100 to"},
+		{"out of range", "innodb_io_capacity", stack.Int(5), nil, "outside the range that the server accepts for innodb_io_capacity: 100 to"},
 		{"no such word", "binlog_format", stack.Text("FAST"), nil, "not one of the values of binlog_format: MIXED"},
 		{"not in this server", "innodb_redo_log_capacity", stack.Int(1 << 30), nil, "has no variable innodb_redo_log_capacity"},
 		{"on the command line", "sync_binlog", stack.Int(1), []string{"mariadbd", "--defaults-file=" + l.conf, "--sync-binlog=0"}, "started with --sync-binlog on its command line"},

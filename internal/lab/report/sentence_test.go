@@ -88,7 +88,7 @@ func TestAnswer(t *testing.T) {
 	if r := Make(x, records); strings.HasPrefix(r.Answer, "So far") || !r.Complete {
 		t.Errorf("%s", r.Answer)
 	}
-	if r := Make(x, nil); r.Answer != "After 0 of at most 3 blocks nothing can be said yet." {
+	if r := Make(x, nil); r.Answer != "After 0 of at most 3 blocks there is no result yet." {
 		t.Errorf("%s", r.Answer)
 	}
 	one := twoArms()
@@ -96,7 +96,7 @@ func TestAnswer(t *testing.T) {
 	if r := Make(one, values(twoArms(), [2]float64{1000, 1}, [2]float64{1010, 1}, [2]float64{1020, 1})); r.Answer != "So far: a does 1,010 operations a second (985 to 1,035)." {
 		t.Errorf("%s", r.Answer)
 	}
-	if r := Make(one, nil); r.Answer != "After 0 of at most 8 blocks nothing can be said yet." {
+	if r := Make(one, nil); r.Answer != "After 0 of at most 8 blocks there is no result yet." {
 		t.Errorf("%s", r.Answer)
 	}
 	bad := record(experiment.Trial{Block: 1, Arm: "a"}, 0)

@@ -19,7 +19,7 @@ func TestHintsWriteNumbersAsTheTableAboveThem(t *testing.T) {
 	}
 	for _, want := range []string{
 		"3,155 calls of fdatasync gave 1.03 flushes each at vda: they are passed on to the disk",
-		"the median fdatasync took 99.6µs; flash without power-loss protection needs about a millisecond or more: the disk has that protection (ask its data sheet), or a cache in front answered",
+		"the median fdatasync took 99.6µs; flash without power-loss protection needs about a millisecond or more: either the disk has that protection (see its data sheet), or a cache in front of it answered",
 	} {
 		if !slices.Contains(all, want) {
 			t.Errorf("no %q in %q", want, all)

@@ -188,7 +188,7 @@ func cleansUp(t *testing.T, a address) {
 	}
 	tell(t, a, "CREATE TABLE many (id INTEGER)", "INSERT INTO many VALUES (5)")
 	_, err = fill.Fill(t.Context(), a.server(), somePlan(1), fill.Options{})
-	wantError(t, err, "a table many that was not made by this program")
+	wantError(t, err, "a table many that this program did not make")
 	dropped, err = fill.Cleanup(t.Context(), a.server(), "some")
 	ok(t, err)
 	if len(dropped) != 0 || ask(t, a, "SELECT COUNT(*) FROM many") != "1" {

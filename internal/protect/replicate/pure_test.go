@@ -68,9 +68,9 @@ func TestTargetInThePoolOfTheSource(t *testing.T) {
 		here, there string
 		want        string
 	}{
-		"tank/copies":                  {holder("tank/copies", "7"), "", "lies in the pool tank"},
+		"tank/copies":                  {holder("tank/copies", "7"), "", "is in the pool tank"},
 		"tank2/copies":                 {holder("tank2/copies", "7"), "", ""},
-		"ssh://localhost/tank/copies":  {holder("tank/copies", "7"), holder("tank/copies", "7"), "lies in the pool tank"},
+		"ssh://localhost/tank/copies":  {holder("tank/copies", "7"), holder("tank/copies", "7"), "is in the pool tank"},
 		"ssh://localhost/tank2/copies": {holder("tank2/copies", "7"), holder("tank2/copies", "7"), ""},
 		"ssh://vault/tank/copies":      {"", holder("tank/copies", "7"), ""},
 		"ssh://other/tank/copies":      {holder("tank/copies", "8"), holder("tank/copies", "7"), ""},

@@ -61,7 +61,7 @@ func TestMountedWithMore(t *testing.T) {
 // A subvolume below the one that is swapped is in none of its snapshots: it would be gone from its place without a word.
 func TestSubvolumesBelow(t *testing.T) {
 	all := []btrfs.Subvolume{{Path: "db"}, {Path: "db2"}, {Path: "db/export/old"}, {Path: ".plumb-points/p.db"}}
-	if err := alone("/db", all); err == nil || !strings.Contains(err.Error(), "the subvolume /db/export/old lies below it") {
+	if err := alone("/db", all); err == nil || !strings.Contains(err.Error(), "the subvolume /db/export/old is below it") {
 		t.Errorf("with another below it: %v", err)
 	}
 	if err := alone("/db2", all); err != nil {

@@ -27,7 +27,7 @@ func TestPoolsOnWhichASwapWouldFail(t *testing.T) {
 		"altroot of fuse": {true, map[string]string{"zpool get all tank": fuse + "tank altroot /mnt local\n"}, 0, "is imported under the directory /mnt", ""},
 		"unseen":          {false, nil, 0, "look how the pool tank was imported", ""},
 		"room for two":    {false, map[string]string{as: "tank\taltroot\t-\tdefault\n", free: "4096\n"}, 2048, "", "4K stay reserved for the old dataset as well, tank/db.before-1"},
-		"room for one":    {false, map[string]string{as: "tank\taltroot\t-\tdefault\n", free: "4095\n"}, 2048, "4K are reserved for tank/db, which would be reserved once more", ""},
+		"room for one":    {false, map[string]string{as: "tank\taltroot\t-\tdefault\n", free: "4095\n"}, 2048, "4K are reserved for tank/db, and would be reserved again", ""},
 		"room not told":   {false, map[string]string{as: "tank\taltroot\t-\tdefault\n", free: "-\n"}, 2048, `zfs gives "-"`, ""},
 	} {
 		c := &checking{h: hosttest.Map{Outputs: test.outputs}, plan: &Plan{}, tools: zfs.Tools{Fuse: test.fuse}}

@@ -57,7 +57,7 @@ func TestComesBack(t *testing.T) {
 	at := host.Target{Network: "unix", Address: "/run/db.sock"}
 	for _, c := range []struct{ unit, said, listens, want string }{
 		{"", "", "/run/db.sock", ""}, {"db.service", "CanStart=yes\nTransient=no\n", "/run/db.sock", ""},
-		{"db.service", "CanStart=no\nTransient=no\n", "/run/db.sock", "could not be started again"}, {"", "", "/run/other.sock", "cannot see from here"},
+		{"db.service", "CanStart=no\nTransient=no\n", "/run/db.sock", "could not be started again"}, {"", "", "/run/other.sock", "cannot be seen from here"},
 		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=idle.socket\n", "/run/db.sock", ""},
 		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=idle.socket db.socket\n", "/run/db.sock", "db.socket starts it again"},
 		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=gone.socket\n", "/run/db.sock", "would be started by gone.socket"},

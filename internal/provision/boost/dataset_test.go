@@ -34,7 +34,7 @@ func TestDatasetReachesWhatHasNoneOfItsOwn(t *testing.T) {
 	if err != nil || !slices.Equal(p.Below, []string{"t/db/a"}) || len(p.Servers) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if !strings.Contains(p.Loss[0], "every 7s at the latest (zfs_txg_timeout)") {
+	if !strings.Contains(p.Loss[0], "every 7 s at the latest (zfs_txg_timeout)") {
 		t.Errorf("the window is not that of the host: %q", p.Loss)
 	}
 	if p, err := planDataset(machine(), "t", Options{}); err != nil || !slices.Equal(p.Below, []string{"t/db", "t/db/a", "t/other"}) {

@@ -343,7 +343,7 @@ func TestOnlyWhatIsLeftIsMadeZero(t *testing.T) {
 		"forgotten":           {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"`, ""},
 		"the end zero":        {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; dd if=/dev/zero of="$1" bs=1M seek=24 count=16 conv=notrunc status=none`, ""},
 		"another ext4":        {`mkfs.ext4 -q -U random "$1"`, "does not have the remains"},
-		"ext4 and swap":       {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; printf SWAPSPACE2 | dd of="$1" bs=1 seek=4086 conv=notrunc status=none; printf '\001\000\000\000\377\000\000\000' | dd of="$1" bs=1 seek=1024 conv=notrunc status=none`, "has a signature of swap by now"},
+		"ext4 and swap":       {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; printf SWAPSPACE2 | dd of="$1" bs=1 seek=4086 conv=notrunc status=none; printf '\001\000\000\000\377\000\000\000' | dd of="$1" bs=1 seek=1024 conv=notrunc status=none`, "has a signature of swap now"},
 		"bytes of a stranger": {`printf theirs | dd of="$1" bs=1 seek=5000000 conv=notrunc status=none`, "does not have the remains"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -447,7 +447,7 @@ func TestWhatIsWantedOfADisk(t *testing.T) {
 		"": func(*Disk) {},
 		"has the serial number S1, but the spec names S2": func(d *Disk) { d.Spec.Serial = "S2" },
 		"does not report a serial number":                 func(d *Disk) { d.Spec.Serial, d.Serial = "S1", "" },
-		"has 1000M (1048576000 bytes), and":               func(d *Disk) { d.Spec.Size = 1020 << 20 },
+		"has 1000M (1048576000 bytes), but":               func(d *Disk) { d.Spec.Size = 1020 << 20 },
 		"but the spec says 980M":                          func(d *Disk) { d.Spec.Size = 980 << 20 },
 		"is in memory: its contents are gone":             func(d *Disk) { d.Name = "zram0" },
 		"nothing by which it can be recognised":           func(d *Disk) { d.Identity = "" },

@@ -209,7 +209,7 @@ func TestLabelsComeLast(t *testing.T) {
 func TestElsewhereIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	sh(t, `cd "$1"; mkdir -p there/taken open theirs/ours; chmod 777 open; chown 65534 theirs; ln -s there led`, y.dir)
-	for at, says := range map[string]string{"there/taken": "already exists", "none/db": "what", "open/db": "by everybody", "led/db": "a link", "theirs/ours/db": "belongs to user 65534", "old/db/within": "is inside the other", "old": "is inside the other"} {
+	for at, says := range map[string]string{"there/taken": "already exists", "none/db": "check the directory above", "open/db": "by everybody", "led/db": "a link", "theirs/ours/db": "belongs to user 65534", "old/db/within": "is inside the other", "old": "is inside the other"} {
 		y.at = y.dir + "/" + at
 		if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", at, err)
@@ -287,7 +287,7 @@ func TestServerThatIsNotSeenIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()
 	w.Home.Target.Address += ".other"
-	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w); err == nil || !strings.Contains(err.Error(), "cannot see from here") || hint.Of(err) == "" {
+	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w); err == nil || !strings.Contains(err.Error(), "cannot be seen from here") || hint.Of(err) == "" {
 		t.Fatal(err)
 	}
 }

@@ -67,7 +67,7 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"layout: mirror", "layout: mirror\n  width: 1", "mirror needs groups of at least 2 disks, and this has 1: one disk is a stripe"},
 		{"layout: mirror", "layout: mirror\n  width: 3", "x.yaml:4:10: 2 disks do not make groups of 3"},
 		{"layout: mirror", "layout: stripe\n  width: 2", "a stripe has no width"},
-		{"layout: mirror", "layout: mirror\n  special: [/dev/disk/by-id/c]", "pool.special has 1 disk, but needs 2"},
+		{"layout: mirror", "layout: mirror\n  special: [/dev/disk/by-id/c]", "pool.special has 1 disk, and needs 2"},
 		{"layout: mirror", "layout: stripe\n  log: []", "pool.log has 0 disks"},
 		{"mariadb}", "mariadb, at: /usr}", "cannot be /usr, which belongs to the system"},
 		{"mariadb}", "mariadb, at: /proc/x}", "cannot be below /proc"},

@@ -133,7 +133,7 @@ func TestSetterRefuses(t *testing.T) {
 		want       string
 	}{
 		{"vda1", "scheduler2", stack.Text("none"), "no such attribute"}, {"sdz", "scheduler", stack.Text("none"), "no such attribute"}, {"vda", "scheduler", stack.Text("bfq"), "offers no bfq"},
-		{"sda", "wbt_lat_usec", stack.Int(-1), "is read back as another number"}, {"sdb", "max_sectors_kb", stack.Int(5000), "at most 4M in"},
+		{"sda", "wbt_lat_usec", stack.Int(-1), "is read back as another number"}, {"sdb", "max_sectors_kb", stack.Int(5000), "at most 4M per request"},
 	} {
 		_, err := Setter{}.Recipe(t.Context(), h, s, wantOf(c.disk, c.knob, c.to))
 		if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, c.want) {

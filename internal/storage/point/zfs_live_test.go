@@ -217,7 +217,7 @@ func TestSwappedSnapshotsStay(t *testing.T) {
 		} else {
 			err = z.Destroy(t.Context(), swapping{d, swap}, all)
 		}
-		if err == nil || !strings.Contains(err.Error(), "not the snapshot that was taken") {
+		if err == nil || !strings.Contains(err.Error(), "another snapshot of that name") {
 			t.Errorf("time %d: %v", i, err)
 		}
 		if left := snapshots(t, pool); len(left) != 1 || left[0] != all[0].Snapshot {

@@ -80,7 +80,7 @@ func TestAnswers(t *testing.T) {
 		{status: 403, code: "AccessDenied", means: store.ErrDenied},
 		{status: 403, code: "RequestTimeTooSkewed", afterwards: "clock"},
 		{status: 404, code: "NoSuchBucket", afterwards: "no bucket of that name"},
-		{status: 501, code: "NotImplemented", afterwards: "does not know what it was asked for: m"},
+		{status: 501, code: "NotImplemented", afterwards: "does not support the request: m"},
 		{status: 501, afterwards: "does not support the request: 501"},
 		{status: 412, code: "PreconditionFailed", means: store.ErrExists},
 		{status: 409, code: "ConditionalRequestConflict", again: true},

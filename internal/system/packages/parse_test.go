@@ -113,7 +113,7 @@ func debian(listing, simulation string) answers {
 func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 	for what, c := range map[string]struct{ listing, simulation, want string }{
 		"another package goes":                 {"x:amd64 1 installed\n", "Remv x [1]\nInst y (1 D [amd64])\n", "would remove x"},
-		"another package changes":              {"x:amd64 1 installed\n", "Inst x [1] (2 D [amd64])\nInst y (1 D [amd64])\n", "give x another version"},
+		"another package changes":              {"x:amd64 1 installed\n", "Inst x [1] (2 D [amd64])\nInst y (1 D [amd64])\n", "would install another version of x"},
 		"its configuration of before is there": {"y:amd64 1 config-files\n", "Inst y (1 D [amd64])\n", "left its configuration"},
 		"dpkg was interrupted":                 {"x:amd64 1 half-configured\n", "Inst y (1 D [amd64])\n", "dpkg was interrupted here, or is running"},
 		"it is held back":                      {"x:amd64 1 installed\n", "", "would install nothing"},

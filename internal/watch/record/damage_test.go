@@ -131,7 +131,7 @@ func TestNewerFormIsRefusedByName(t *testing.T) {
 	change(t, dir, `UPDATE meta SET value = '3' WHERE key = 'form'`)
 	change(t, dir, `UPDATE meta SET value = '9.9' WHERE key = 'plumb'`)
 	_, err := OpenReader(t.Context(), dir)
-	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "form 3") || !strings.Contains(err.Error(), "9.9") {
+	if !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "format 3") || !strings.Contains(err.Error(), "9.9") {
 		t.Errorf("read: %v", err)
 	}
 	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrNewer) {

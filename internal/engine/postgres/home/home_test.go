@@ -37,9 +37,9 @@ func TestElsewhere(t *testing.T) {
 		refused       string
 	}{
 		"as Debian has it":    {file, data + "/", 7, "log_directory", "log", ""},
-		"of its command line": {"", data, 7, "log_directory", "log", "when it is started"},
-		"of another":          {file, "/srv/x", 7, "log_directory", "log", "when it is started"},
-		"of somebody's":       {"/etc/crontab", data, 7, "log_directory", "log", "when it is started"},
+		"of its command line": {"", data, 7, "log_directory", "log", "but by how it is started"},
+		"of another":          {file, "/srv/x", 7, "log_directory", "log", "but by how it is started"},
+		"of somebody's":       {"/etc/crontab", data, 7, "log_directory", "log", "but by how it is started"},
 		"whose it is not":     {file, data, 8, "log_directory", "log", "does not belong"},
 		"named elsewhere":     {file, data, 7, "archive_command", "cp %p " + data + "/a", "archive_command"},
 	} {
