@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,7 +70,11 @@ func (m *maria) archived() {
 	var at int64
 	must(m.t, m.db.QueryRow("SHOW MASTER STATUS").Scan(&file, &at, &rest, &rest))
 	m.eventually(fmt.Sprintf("the archive has %s up to %d", file, at), func() bool {
-		files, _ := filepath.Glob(m.store + "/archive/mysql/*/*/*/entry")
+		series, _ := filepath.Glob(m.store + "/archive/mysql/*")
+		if len(series) == 0 {
+			return false
+		}
+		files, _ := filepath.Glob(slices.Max(series) + "/*/*/entry") // an earlier series may have later files
 		for _, name := range files {
 			var from, to int64
 			_, _ = fmt.Sscanf(filepath.Base(filepath.Dir(name)), "%d-%d", &from, &to)
