@@ -73,12 +73,12 @@ func (s Shelf) behind(ctx context.Context, product Product, m manifest.Manifest,
 	return b, nil
 }
 
-// mostDoubts is how many pieces that are not believed are looked at before the others are let be: somebody else can put any number there.
-const mostDoubts = 20
+// MostDoubts is how many pieces that are not believed are looked at before the others are let be: somebody else can put any number there.
+const MostDoubts = 20
 
 // Believed tells whether one of some pieces was signed by somebody who is trusted, and of the first that was not why it is not believed.
 func (s Shelf) Believed(ctx context.Context, in []Piece) (is bool, doubt string, err error) {
-	for _, p := range in[:min(len(in), mostDoubts)] {
+	for _, p := range in[:min(len(in), MostDoubts)] {
 		_, err := s.Entry(ctx, p)
 		switch {
 		case err == nil:

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/archive"
 	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/hint"
 )
@@ -41,6 +42,12 @@ func whole(file string, size uint64) (timeline int, at uint64, is bool) {
 	high, _ := strconv.ParseUint(file[8:16], 16, 32)
 	low, _ := strconv.ParseUint(file[16:], 16, 32)
 	return int(of), high<<32 + low*size, true
+}
+
+// segmentOf tells of a piece that is a whole segment of the log where it begins. A name in the store can say anything.
+func segmentOf(p archive.Piece) (timeline int, at uint64, is bool) {
+	timeline, at, is = whole(p.File, uint64(p.To))
+	return timeline, at, is && p.Series == Series && p.From == 0 && wal.IsSize(uint64(p.To))
 }
 
 const mostText = 1 << 20 // bytes of a history or a label

@@ -71,7 +71,7 @@ func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a m
 
 // Start is how a restored server is started. It answers nobody while it recovers, and pg_ctl gives up after a minute by itself.
 func Start(major int, dir string) string {
-	return fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s -t 86400 start", major, dir)
+	return fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s -t 86400 start", major, host.ShellWord(dir))
 }
 
 // Started is what is left to do when it has recovered: a standby with its settings would stop where it did, and answer nobody.

@@ -25,8 +25,8 @@ var _ archive.Gaps = (*Gaps)(nil)
 // Joins implements archive.Gaps. Segments up to the last one were handed over before, as a standby does that archives, too.
 func (g *Gaps) Joins(p archive.Piece) bool {
 	size := uint64(p.To)
-	timeline, at, is := whole(p.File, size)
-	if !is || !wal.IsSize(size) {
+	timeline, at, is := segmentOf(p)
+	if !is {
 		return true
 	}
 	g.mu.Lock()
@@ -62,6 +62,9 @@ func (g *Gaps) Breaks(ctx context.Context, k *archive.Keeper) (map[string][]arch
 	found := map[string][]archive.Break{}
 	for _, log := range archive.Logs(all) {
 		server := log[0].Server
+		if sizeOf(log) == 0 { // it is no WAL
+			continue
+		}
 		begins, err := shelf.Beginning(ctx, server)
 		if err != nil {
 			return nil, err
@@ -93,16 +96,19 @@ func breakAt(ctx context.Context, shelf archive.Shelf, log []archive.Piece, miss
 	if err != nil || came {
 		return b, false, err
 	}
-	i := slices.IndexFunc(log, func(p archive.Piece) bool {
-		_, _, is := whole(p.File, uint64(p.To))
-		return is && p.Series == Series && p.File > missing
-	})
-	if i < 0 {
-		return b, false, nil
+	tries := 0
+	for _, p := range log {
+		if _, _, is := segmentOf(p); !is || p.File <= missing || p.File[:8] != missing[:8] { // of its timeline
+			continue
+		}
+		if tries++; tries > archive.MostDoubts {
+			break
+		}
+		e, err := shelf.Entry(ctx, p)
+		if errors.Is(err, archive.ErrUnbelieved) || errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		return archive.Break{At: e.Kept, Why: fmt.Sprintf("%s of %s is not in the archive, and %s is: archiving was off, or a file was removed", missing, p.Server, p.File)}, err == nil, err
 	}
-	e, err := shelf.Entry(ctx, log[i])
-	if errors.Is(err, archive.ErrUnbelieved) || errors.Is(err, store.ErrNotFound) {
-		return b, false, nil
-	}
-	return archive.Break{At: e.Kept, Why: fmt.Sprintf("%s of %s is not in the archive, and %s is: archiving was off, or a file was removed", missing, log[i].Server, log[i].File)}, err == nil, err
+	return b, false, nil
 }

@@ -5,43 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
-	"golang.org/x/mod/sumdb/note"
-
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
-	"plumb/internal/store/dir"
 )
-
-const segmentSize = 1 << 20
-
-func keeperAt(t *testing.T, at string) *archive.Keeper {
-	t.Helper()
-	d, err := dir.Open(at)
-	must(t, err)
-	t.Cleanup(func() { must(t, d.Close()) })
-	private, public, err := note.GenerateKey(nil, "plumb-db1")
-	must(t, err)
-	sign, err := note.NewSigner(private)
-	must(t, err)
-	key, err := age.GenerateX25519Identity()
-	must(t, err)
-	return &archive.Keeper{Store: d, Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Host: "db1", Plumb: "test", Now: time.Now}
-}
-
-func keep(t *testing.T, k *archive.Keeper, file string) archive.Piece {
-	t.Helper()
-	p := archive.Piece{Server: "postgres-7", Series: Series, File: file, To: segmentSize}
-	_, err := k.Keep(t.Context(), archive.Entry{Piece: p, Ends: true}, strings.NewReader(strings.Repeat("x", segmentSize)))
-	must(t, err)
-	return p
-}
 
 // A segment that is missing between two of its timeline is a gap until it comes, wherever the log began, and whatever somebody else put
 // behind its end. A base of that server, and of no other, makes up for it.
 func TestGapsInWAL(t *testing.T) {
-	k := keeperAt(t, t.TempDir())
+	w := newWriting(t)
+	k := w.k
+	keep := func(file string) archive.Piece {
+		t.Helper()
+		w.archive(file, make([]byte, size))
+		return archive.Piece{Server: Server(7), Series: Series, File: file, To: size}
+	}
 	var g Gaps
 	names := func() (missing []string) {
 		t.Helper()
@@ -60,7 +38,7 @@ func TestGapsInWAL(t *testing.T) {
 	at := func(n string) string { return "0000000100000000000000" + n }
 	joins := func(want bool, file string) {
 		t.Helper()
-		if got := g.Joins(keep(t, k, file)); got != want {
+		if got := g.Joins(keep(file)); got != want {
 			t.Errorf("%s joins on: %t", file, got)
 		}
 	}
@@ -69,7 +47,7 @@ func TestGapsInWAL(t *testing.T) {
 	joins(true, at("05")) // once more
 	joins(false, "000000020000000000000007")
 	joins(true, at("07"))
-	forged := archive.Piece{Server: "postgres-7", Series: Series, File: at("F0"), To: segmentSize}
+	forged := archive.Piece{Server: "postgres-7", Series: Series, File: at("F0"), To: size}
 	_, err := k.Store.Put(t.Context(), forged.Name(), []byte("trust me"), store.Put{})
 	must(t, err)
 	if got := names(); len(got) > 0 {
@@ -77,11 +55,19 @@ func TestGapsInWAL(t *testing.T) {
 	}
 	must(t, k.Store.Delete(t.Context(), forged.Name()))
 	joins(false, at("0A"))
+	hides := []archive.Piece{{Server: "postgres-7", Series: Series, File: at("09"), To: 5}, {Server: "postgres-7", Series: Series, File: at("09"), To: size}}
+	for _, p := range hides { // before the next one that was signed
+		_, err := k.Store.Put(t.Context(), p.Name(), []byte("trust me"), store.Put{})
+		must(t, err)
+	}
 	if got := strings.Join(names(), " "); got != at("08") {
 		t.Errorf("the gaps are %q", got)
 	}
-	keep(t, k, at("08"))
-	keep(t, k, at("09"))
+	for _, p := range hides {
+		must(t, k.Store.Delete(t.Context(), p.Name()))
+	}
+	keep(at("08"))
+	keep(at("09"))
 	if got := names(); len(got) > 0 {
 		t.Errorf("it came, and there are gaps: %q", got)
 	}

@@ -48,3 +48,11 @@ func TestWhatACopyStillDoes(t *testing.T) {
 		}
 	}
 }
+
+func TestStartIsForAShell(t *testing.T) {
+	for dir, want := range map[string]string{"/srv/db": "-D /srv/db -t", "/srv/a b": "-D '/srv/a b' -t"} {
+		if got := Start(15, dir); !strings.Contains(got, want) {
+			t.Errorf("%q, and not %q", got, want)
+		}
+	}
+}

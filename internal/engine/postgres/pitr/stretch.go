@@ -13,8 +13,8 @@ func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 	var server string
 	for _, p := range all {
 		size := uint64(p.To)
-		timeline, at, is := whole(p.File, size)
-		if p.Series != Series || !is || p.From != 0 || !wal.IsSize(size) { // a name in the store can say anything
+		timeline, at, is := segmentOf(p)
+		if !is {
 			continue
 		}
 		if len(out) == 0 || server != p.Server || p.File != next {
