@@ -166,10 +166,9 @@ func (Tool) Opens(text []byte) (string, error) {
 func command(s driven.Set) string { return strings.Join(line(s), " ") + " archive-push %p" }
 
 // fetch is the command by which a server that recovers in a directory gets a file of the log. The tool wants to run where it
-// is told that the server is. In the server's line a percent sign stands for something else, unless there are two; the directory has no
-// quotation mark.
+// is told that the server is. In the server's line a percent sign stands for something else, unless there are two.
 func fetch(s driven.Set, dir string) string {
-	return strings.Join(line(s), " ") + " --pg1-path='" + strings.ReplaceAll(dir, "%", "%%") + `' archive-get %f "%p"`
+	return strings.Join(line(s), " ") + " --pg1-path=" + host.ShellQuoted(strings.ReplaceAll(dir, "%", "%%")) + ` archive-get %f "%p"`
 }
 
 const archiving = `SELECT name, setting FROM pg_settings WHERE name IN ('archive_mode', 'archive_command', 'archive_library', 'wal_level', 'port', 'wal_segment_size')`
