@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -86,8 +85,12 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 			}
 		}
 	}
-	if in.port == "" { // the data directory is closed to us, and Debian's configuration is not
-		in.port = imageSetting(ctx, h, in.root+cmp.Or(settings["config_file"].value, in.data+"/postgresql.conf"), "port")
+	main := settings["config_file"].value
+	if main == "" && in.data != "" {
+		main = in.data + "/postgresql.conf"
+	}
+	if in.port == "" && main != "" { // the data directory is closed to us, and Debian's configuration is not
+		in.port = imageSetting(ctx, h, in.root+main, "port")
 	}
 	if in.usual = in.port == ""; in.usual {
 		in.port = "5432"

@@ -111,8 +111,14 @@ func (l *live) state(name string) string {
 		}
 		out = append(out, lines...)
 	}
+	// A session that is older than the reload may not have taken notice of it yet; a new one has.
+	db, err := l.server.Open()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer db.Close()
 	var value string
-	if err := l.db.QueryRow("SELECT setting || ' ' || pending_restart::text FROM pg_settings WHERE name = $1", name).Scan(&value); err != nil {
+	if err := db.QueryRow("SELECT setting || ' ' || pending_restart::text FROM pg_settings WHERE name = $1", name).Scan(&value); err != nil {
 		l.t.Fatal(err)
 	}
 	return strings.Join(append(out, value), "\n")
