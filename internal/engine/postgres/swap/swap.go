@@ -5,7 +5,6 @@ package swap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -75,7 +74,7 @@ func analyze(version string) string {
 func reads(ctx context.Context, h host.Reader, program, conf, version string) error {
 	argv := []string{program, "-C", "port", "-D", conf}
 	_, err := h.Output(ctx, argv...)
-	if errors.Is(err, host.ErrDenied) || errors.Is(err, context.DeadlineExceeded) {
+	if host.KindOf(err) != "other" { // it did not run, or nobody knows what it said
 		return fmt.Errorf("see whether PostgreSQL %s takes the configuration: %w", version, err)
 	}
 	wrong := mistakes(err, conf)
