@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -39,9 +38,7 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 		return nil, err
 	}
 	to = until(to)
-	words, err := catalog.LoadPart(knowledge.FS, func(text []byte) bool {
-		return slices.ContainsFunc(watched(), func(name string) bool { return bytes.Contains(text, []byte(name)) })
-	})
+	words, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func offered(options []Option, l Load) Result {
 func promisedLess(options []Option) string {
 	var less []string
 	for _, o := range options {
-		if o.Part > 0 && o.Part < 1 {
+		if o.Why == "" && o.Part > 0 && o.Part < 1 {
 			less = append(less, units.RoundPercent(o.Part)+" of "+o.Name)
 		}
 	}

@@ -401,3 +401,11 @@ func TestCloudsThatAreIncomplete(t *testing.T) {
 		}
 	}
 }
+
+// What is not bought is not said to be bought in excess.
+func TestPromisedLessIsOfWhatIsBought(t *testing.T) {
+	got := promisedLess([]Option{{Name: "aws gp3", Part: 0.9, Why: "promised for 99 % of a year"}, {Name: "aws io2", Part: 0.9}})
+	if !strings.Contains(got, "aws io2") || strings.Contains(got, "aws gp3") {
+		t.Error(got)
+	}
+}

@@ -16,7 +16,7 @@ const (
 // refuse says what of the past cannot carry the forecast; nil: it can.
 func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *forecast.Refusal {
 	if len(s.Days) == 0 && change == nil {
-		return &forecast.Refusal{Why: "there are no recordings of it", Measure: "plumb watch record records it; a forecast needs 14 days"}
+		return &forecast.Refusal{Why: "there are no recordings of it", Measure: fmt.Sprintf("plumb watch record records it; a forecast needs %d days", leastDays)}
 	}
 	span := 0
 	if len(s.Days) > 0 {
