@@ -82,7 +82,8 @@ func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 		<-ctx.Done()
 		_ = in.Close() // which ends Accept
 	})
-	if in.torn = make(chan struct{}, 1); in.Gaps != nil {
+	if in.Gaps != nil {
+		in.torn = make(chan struct{}, 1)
 		all.Go(func() { s.gaps(ctx, in) })
 	}
 	places := make(chan struct{}, atOnce)

@@ -33,13 +33,11 @@ type claim struct {
 	shared bool
 	// fresh: the id is new and random, so that no such backup can exist yet. Writing the claim for the first time proves that.
 	fresh bool
-	// note writes a word down before it is in the claim, and ours tells whether a word was written down; nil where nobody resumes.
-	note func(ctx context.Context, word string) error
-	ours func(word string) bool
-	mu   sync.Mutex
-	tag  string // of the claim in the store; "" for none yet
-	now  func() time.Time
-	last time.Time // when it was written
+	run   *running // writes down each word before it is in the claim, and knows those of runs before it; nil where nobody resumes
+	mu    sync.Mutex
+	tag   string // of the claim in the store; "" for none yet
+	now   func() time.Time
+	last  time.Time // when it was written
 }
 
 // claims are those of one run, in every store that it writes to.
@@ -53,7 +51,7 @@ type claims struct {
 func (b *Backup) alive(ctx context.Context, to *store.Fan, r *running, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
 	c = &claims{to: to, of: map[store.Store]*claim{}}
 	for _, s := range b.Stores() {
-		c.of[s] = &claim{in: s, id: r.head.ID, needs: needs, fresh: !before, note: r.beat, ours: r.ours, now: b.Now}
+		c.of[s] = &claim{in: s, id: r.head.ID, needs: needs, fresh: !before, run: r, now: b.Now}
 	}
 	limited, end, err = c.keep(ctx, before, b.Beat)
 	return limited, c, end, err
@@ -135,7 +133,7 @@ func (c *claim) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if was, bad := manifest.OpenClaim(text, c.id); bad == nil && (was.GivenUp || c.ours != nil && !c.ours(was.Beat)) {
+	if was, bad := manifest.OpenClaim(text, c.id); bad == nil && (was.GivenUp || c.run != nil && !c.run.said[was.Beat]) {
 		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
 	}
 	c.tag = tag
@@ -157,8 +155,8 @@ func (c *claim) beat(ctx context.Context) error {
 
 func (c *claim) write(ctx context.Context) error {
 	beat := dice.Hex(16)
-	if c.note != nil {
-		if err := c.note(ctx, beat); err != nil {
+	if c.run != nil {
+		if err := c.run.note(ctx, kindBeat, beat); err != nil {
 			return err
 		}
 	}

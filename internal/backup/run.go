@@ -143,12 +143,15 @@ func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
 		}
 		return store.MayLock(ctx, s, b.Lock)
 	})
+	if err != nil || b.Lock == 0 {
+		return to, err
+	}
 	for i, s := range b.Stores() { // one after the other: who is warned need not be ready for several at once
-		if err == nil && b.Lock > 0 && to.Lost(i) == nil {
+		if to.Lost(i) == nil {
 			b.short(ctx, s)
 		}
 	}
-	return to, err
+	return to, nil
 }
 
 // where names the stores.

@@ -36,7 +36,7 @@ type running struct {
 	log  journal.Log
 	sent map[place]stream.Sent // by runs before this one
 	less map[string]bool       // stores that were left out: what was sent since they do not have
-	said map[string]bool       // words of the claims
+	said map[string]bool       // words of the claims, likewise
 	twin error                 // an ErrTwin, when it was met
 }
 
@@ -195,21 +195,6 @@ func (r *running) note(ctx context.Context, kind string, body any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.append(ctx, kind, body)
-}
-
-// beat writes the word of a claim down.
-func (r *running) beat(ctx context.Context, word string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.said[word] = true
-	return r.append(ctx, kindBeat, word)
-}
-
-// ours tells whether a claim is of a run of this machine.
-func (r *running) ours(word string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.said[word]
 }
 
 // append writes something down, while there is room.

@@ -22,7 +22,7 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := a.RoundTripper.RoundTrip(r)
 	if err == nil && isList {
-		resp.Body = &page{ReadCloser: resp.Body, still: l.still, left: mostPage}
+		resp.Body = &page{&watched{resp.Body, l.still}, resp.Body, mostPage}
 	}
 	if err != nil || resp.StatusCode != http.StatusOK || resp.ContentLength == 0 || resp.Header.Get("ETag") != "" { // an object may be a page
 		return resp, err

@@ -74,8 +74,8 @@ func (l *listing) next(r *http.Request) error {
 
 // page is the body of an answer to a list, which has a length, and may take its time as long as it goes on.
 type page struct {
-	io.ReadCloser
-	*still
+	io.Reader
+	io.Closer
 	left int64
 }
 
@@ -84,9 +84,7 @@ func (p *page) Read(b []byte) (int, error) {
 	if p.left == 0 {
 		return 0, &badList{"a page of a list has more than " + units.Bytes(mostPage)}
 	}
-	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])
-	if p.left -= int64(n); n > 0 {
-		p.moved()
-	}
+	n, err := p.Reader.Read(b[:min(int64(len(b)), p.left)])
+	p.left -= int64(n)
 	return n, err
 }
