@@ -88,10 +88,7 @@ const lockTime = 10 * time.Second
 // lockKey makes this process the only one that makes keys.
 func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
 	unlock, err = host.LockWithin(ctx, d, path.Join(dir, "key.lock"), lockTime)
-	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
-	}
-	return unlock, err
+	return unlock, host.HeldBy(err, "another Plumb is making the key of this host", "try it again")
 }
 
 func makeKey(ctx context.Context, d host.Doer, dir, name string) (key, error) {

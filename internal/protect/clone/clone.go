@@ -66,11 +66,8 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 // made anew.
 func (m Maker) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
-	if errors.Is(err, host.ErrLocked) {
-		return nil, hint.With(fmt.Errorf("another Plumb is making or dropping clones on this host: %w", err), "wait until it has ended")
-	}
 	if err != nil {
-		return nil, err
+		return nil, host.HeldBy(err, "another Plumb is making or dropping clones on this host", "wait until it has ended")
 	}
 	if err = m.Maker.Keeper.Store.Guarded(m.Dir, cloneFiles); err == nil {
 		err = protect.TidyKept(ctx, m.Maker.Keeper.Do, m.Dir)
