@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // earlyError is the error of a moment before a base.
@@ -63,5 +64,5 @@ func whole(m manifest.Manifest) time.Time {
 
 // reached is the first moment to which a base can be brought.
 func reached(m manifest.Manifest) string {
-	return whole(m).Format("2006-01-02 15:04:05 MST") + ", with backup " + m.ID
+	return units.Moment(whole(m)) + ", with backup " + m.ID
 }

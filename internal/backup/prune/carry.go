@@ -13,6 +13,7 @@ import (
 	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // Done is what came of a prune.
@@ -256,7 +257,7 @@ func (w work) leaving(ctx context.Context, s survey, f *folder, neededBy string)
 func (w work) unlocked(ctx context.Context, name string, at time.Time) error {
 	until, err := w.lockedUntil(ctx, name)
 	if err == nil && until.After(at) {
-		err = fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime+" UTC"))
+		err = fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, units.Moment(until))
 	}
 	return err
 }
@@ -316,7 +317,7 @@ func (w work) giveUp(ctx context.Context, s survey, f *folder) error {
 	if _, err := store.Settle(ctx, w.Store, manifest.ClaimName(f.id), text, o); err != nil {
 		return err
 	}
-	why := []string{"it never ended, and showed no activity since " + f.newest.UTC().Format(time.DateTime+" UTC")}
+	why := []string{"it never ended, and showed no activity since " + units.Moment(f.newest)}
 	if err := w.put(ctx, manifest.Stone{ID: f.id, At: s.at, By: w.Host, Why: why, Going: true}, store.Put{New: true}); err != nil {
 		return err
 	}

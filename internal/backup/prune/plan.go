@@ -247,7 +247,7 @@ func (p Pruner) twins(plan *Plan, s survey, o Options) {
 		}
 	}
 	if n := len(plan.Twins); n > 0 && !o.Adopt && len(o.Names) == 0 {
-		plan.stop(backup.OnTheCopy(p.Dir)+"; then, or if this machine was only put back to an earlier state, --adopt prunes those backups as its own from now on", "%v", backup.Twin(newest, n))
+		plan.stop(backup.OnTheCopy(p.Dir)+"; then, or if this machine was only reset to an earlier state, --adopt prunes those backups as its own from now on", "%v", backup.Twin(newest, n))
 	}
 }
 
@@ -313,7 +313,7 @@ func (p Pruner) facts(ctx context.Context, s survey, f *folder, needed map[strin
 			return k, err
 		}
 		if until.After(s.at) {
-			k.Kept = append(k.Kept, "the store keeps it locked until "+until.UTC().Format(time.DateTime+" UTC"))
+			k.Kept = append(k.Kept, "the store keeps it locked until "+units.Moment(until))
 		}
 	}
 	return k, nil
@@ -378,7 +378,7 @@ func (p Pruner) lost(s survey, f *folder, neededBy string) Lost {
 func (p Pruner) brake(plan *Plan, s survey, o Options, lock time.Duration) {
 	if d := s.at.Sub(p.Now()).Abs(); d > apart {
 		plan.stop("correct the clock that is wrong", "the clocks of the store and of this machine differ by %s: here it is %s, there %s",
-			units.Span(d), p.Now().UTC().Format(time.DateTime+" UTC"), s.at.UTC().Format(time.DateTime+" UTC"))
+			units.Span(d), units.Moment(p.Now()), units.Moment(s.at))
 	}
 	if s.newest.Modified.After(s.at.Add(slack)) {
 		plan.stop("find out which clock is wrong: the age of everything depends on it", "a clock jumped: by the store's own clock %s is from the future", s.newest.Name)

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 )
 
 // Summary is an experiment of the ledger.
@@ -147,7 +148,7 @@ func list(all []Summary) string {
 		s := all[i]
 		last := "no trial yet"
 		if !s.Last.IsZero() {
-			last = "last " + s.Last.UTC().Format("2006-01-02 15:04 UTC")
+			last = "last " + units.Minute(s.Last)
 		}
 		names = append(names, fmt.Sprintf("%s %.12s (trials: %d, %s)", s.Name, s.Hash, s.Trials, last))
 	}

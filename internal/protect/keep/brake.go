@@ -45,7 +45,7 @@ func (p *Plan) brake(now time.Time, o Options) {
 		stop(fmt.Sprintf("set the clock right, or %s the %ss with a wrong time by name", words.Remove, words.Thing), "a clock jumped: %s", why)
 	} else if newest := At(counted[len(counted)-1].Point); now.Sub(newest) > yearOff && !agreed {
 		stop("check whether the clock is right; "+all, "nothing was taken for more than a year, or the clock is ahead: the newest %s is from %s",
-			words.Thing, newest.UTC().Format(time.DateTime+" UTC"))
+			words.Thing, units.Moment(newest))
 	}
 	if going > daily && going*4 > len(counted) && !agreed {
 		stop(all, "%s of %d would go, which is more than a quarter", units.Count(going, words.Thing), len(counted))

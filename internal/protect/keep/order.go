@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/internal/units"
 )
 
 // slack is how far a clock may be off without having jumped, as it is set right now and then.
@@ -80,7 +81,7 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 		at := At(f.Point)
 		switch {
 		case at.After(now.Add(slack)):
-			return fmt.Sprintf("%s %s is dated in the future: it is %s now", thing, f.Point.ID, now.UTC().Format(time.DateTime+" UTC"))
+			return fmt.Sprintf("%s %s is dated in the future: it is %s now", thing, f.Point.ID, units.Moment(now))
 		case at.Before(firstTime()):
 			return fmt.Sprintf("%s %s is older than Plumb", thing, f.Point.ID)
 		}
@@ -104,7 +105,7 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 func Ahead(now time.Time, p protect.Point, all []protect.Point) string {
 	at, own := At(p), births(p)
 	if at.After(now) {
-		return fmt.Sprintf("point %s is dated in the future: it is %s now", p.ID, now.UTC().Format(time.DateTime+" UTC"))
+		return fmt.Sprintf("point %s is dated in the future: it is %s now", p.ID, units.Moment(now))
 	}
 	for _, other := range all {
 		for _, b := range births(other) {

@@ -281,7 +281,7 @@ func failing(l Last) string {
 		what += " to " + l.Target
 	}
 	if l.Times > 1 {
-		return fmt.Sprintf("%s failed %d times since %s", what, l.Times, l.Since.UTC().Format(time.DateTime+" UTC"))
+		return fmt.Sprintf("%s failed %d times since %s", what, l.Times, units.Moment(l.Since))
 	}
-	return fmt.Sprintf("%s failed at %s", what, l.Failed.UTC().Format(time.DateTime+" UTC"))
+	return fmt.Sprintf("%s failed at %s", what, units.Moment(l.Failed))
 }

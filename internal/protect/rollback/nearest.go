@@ -89,7 +89,7 @@ func nowhere(ref stack.Ref, to replay.Target, all []protect.Point, passed []stri
 		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, units.Moment(first.Times.Began)),
 			"use an earlier backup: plumb backup list shows them")
 	}
-	return hint.With(fmt.Errorf("%[2]s cannot be reached from any point of %[1]s: %[3]s", ref, to.Text, strings.Join(passed, "; ")),
+	return hint.With(fmt.Errorf("%s cannot be reached from any point of %s: %s", to.Text, ref, strings.Join(passed, "; ")),
 		"plumb drill proves a point; --unproven uses one that is not proven")
 }
 

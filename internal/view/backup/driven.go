@@ -93,7 +93,7 @@ func (v Driven) Text(screen page.Screen) string {
 }
 
 func drivenWords(b driven.Taken) string {
-	words := []string{string(b.Type), b.Ended.UTC().Format("2006-01-02 15:04 MST"), bytesText(b.Bytes) + ", " + bytesText(b.Stored) + " stored"}
+	words := []string{string(b.Type), units.Minute(b.Ended), bytesText(b.Bytes) + ", " + bytesText(b.Stored) + " stored"}
 	if b.Needs != "" {
 		words = append(words, "needs "+b.Needs)
 	}

@@ -102,7 +102,7 @@ func HistoryOf(c *change.Change, now time.Time, s page.Screen) string {
 		return p.String()
 	}
 	p.Para(page.Bold, 0, fmt.Sprintf("Change %d · %s", c.Number, State(c, now)))
-	p.Para(page.Dim, 0, fmt.Sprintf("%s · by %s on %s · plumb %s", c.At.UTC().Format("2006-01-02 15:04:05 UTC"), c.User, c.Host, c.Plumb))
+	p.Para(page.Dim, 0, fmt.Sprintf("%s · by %s on %s · plumb %s", units.Moment(c.At), c.User, c.Host, c.Plumb))
 	for i, step := range c.Steps {
 		p.Blank()
 		p.Labelled(page.Bold, fmt.Sprintf("%2d  ", i+1), page.Normal, fmt.Sprintf("%s = %s", step.Knob, step.To))

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"plumb/internal/units"
 )
 
 // Names, places and GTIDs come again: after RESET MASTER, and on a server that was restored, a log begins with the same. So whether a
@@ -30,8 +32,7 @@ func (p Place) Later(at time.Time) string {
 	if p.Until.IsZero() || !at.After(p.Until) {
 		return ""
 	}
-	const clock = "2006-01-02 15:04:05 MST"
-	return fmt.Sprintf("it was made at %s, and the place was read by %s", at.UTC().Format(clock), p.Until.UTC().Format(clock))
+	return fmt.Sprintf("it was made at %s, and the place was read by %s", units.Moment(at), units.Moment(p.Until))
 }
 
 // Joint sees the events of a file go by, from the first on, and finds out whether it is of the log in which a place was read.
