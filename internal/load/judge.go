@@ -32,8 +32,9 @@ func (r *run) result(o outcome) *Result {
 	}
 	res.Ops, res.Total = r.series.results(r.w.Ops())
 	res.Notes = r.notes()
-	rates := measuredRates(res.Series)
-	res.Rate = RateOf(res.Series, res.Measured, func(s Second) int64 { return s.Done })
+	done := func(s Second) int64 { return s.Done }
+	rates := RatesOf(res.Series, done)
+	res.Rate = RateOf(res.Series, res.Measured, done)
 	res.Steady = steadiness(rates, o.warmup)
 	if r.gate != nil {
 		res.Pace = r.o.Pace.String()
@@ -59,12 +60,12 @@ func (r *run) notes() []Note {
 	return all
 }
 
-// measuredRates gives the operations a second of each whole measured second.
-func measuredRates(lines []Second) []float64 {
+// RatesOf gives how many operations of some kind ended a second, for each whole measured second.
+func RatesOf(lines []Second, ended func(Second) int64) []float64 {
 	var rates []float64
 	for _, s := range measuredLines(lines) {
 		if s.whole() {
-			rates = append(rates, float64(s.Done)/s.Length.Seconds())
+			rates = append(rates, float64(ended(s))/s.Length.Seconds())
 		}
 	}
 	return rates
@@ -79,15 +80,10 @@ func (m Second) whole() bool { return m.Length > time.Second/2 }
 // give the interval.
 func RateOf(lines []Second, took time.Duration, ended func(Second) int64) stats.Estimate {
 	var all int64
-	var rates []float64
 	for _, s := range measuredLines(lines) {
-		n := ended(s)
-		all += n
-		if s.whole() {
-			rates = append(rates, float64(n)/s.Length.Seconds())
-		}
+		all += ended(s)
 	}
-	e := stats.Mean(rates)
+	e := stats.Mean(RatesOf(lines, ended))
 	if took <= 0 {
 		return e
 	}

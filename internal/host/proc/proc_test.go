@@ -11,6 +11,9 @@ func TestSplitStat(t *testing.T) {
 	if !ok || pid != "17" || comm != "a) S (b" || !slices.Equal(rest, []string{"R", "1", "17"}) {
 		t.Errorf("%q %q %q %v", pid, comm, rest, ok)
 	}
+	if pid, comm, rest, ok := SplitStat([]byte("17 (x)")); !ok || pid != "17" || comm != "x" || len(rest) != 0 {
+		t.Errorf("of a text that is cut: %q %q %q %v", pid, comm, rest, ok)
+	}
 	for _, bad := range []string{"", "17 a S", "17 )a( S", "("} {
 		if _, _, _, ok := SplitStat([]byte(bad)); ok {
 			t.Errorf("%q is accepted", bad)
@@ -63,6 +66,7 @@ func TestUptime(t *testing.T) {
 	}
 }
 
+// diskstatsText is of a real machine with Linux 6.18; the line of sda1 is as Linux 4.4 wrote it.
 const diskstatsText = `   7       0 loop0 23 0 6480 4 28 0 3392 2 0 4 6 0 0 0 0 0 0
  254       0 vda 51725 9016 3073922 36922 27457 22157 3793680 10393 0 14252 49379 7578 11 717640 1968 4356 95
    8       1 sda1 10 0 80 40 2 0 16 4 1 44 44
@@ -77,7 +81,7 @@ func TestDiskstats(t *testing.T) {
 	if got["vda"] != want {
 		t.Errorf("vda: %+v, want %+v", got["vda"], want)
 	}
-	if c := got["sda1"]; c.InFlight != 1 || c.HasFlushes || c.HasDiscards || c.QueueMillis != 44 {
+	if c := got["sda1"]; c.InFlight != 1 || c.ReadBytes != 80*512 || c.HasFlushes || c.HasDiscards || c.QueueMillis != 44 {
 		t.Errorf("sda1: %+v", c)
 	}
 	if len(got) != 3 {
@@ -93,6 +97,14 @@ func FuzzDiskstats(f *testing.F) {
 				t.Errorf("a device %q", name)
 			}
 		}
-		Uptime(data)
+	})
+}
+
+func FuzzUptime(f *testing.F) {
+	f.Add([]byte("12.5 30.1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if s, known := Uptime(data); known && !(s >= 0) {
+			t.Errorf("up for %v s", s)
+		}
 	})
 }

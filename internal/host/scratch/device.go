@@ -30,12 +30,6 @@ type Disk struct {
 	Virtual    bool // virtio, Xen, a loop device or another that hands on to something unseen
 }
 
-// Counters are what a disk did since boot, of /proc/diskstats.
-type Counters struct {
-	ReadBytes, WrittenBytes int64
-	Flushes                 int64 // -1 when the kernel does not count them (before 5.5)
-}
-
 // types are the magic numbers of statfs(2).
 var types = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", 0x2fc12fc1: "zfs",

@@ -120,18 +120,14 @@ func virtual(name, model string) bool {
 }
 
 // Count reads what a disk did since boot.
-func (d Disk) Count() (Counters, error) {
+func (d Disk) Count() (proc.Disk, error) {
 	data, err := small("/proc/diskstats")
 	if err != nil {
-		return Counters{}, fmt.Errorf("count the requests of %s: %w", d.Name, err)
+		return proc.Disk{}, fmt.Errorf("count the requests of %s: %w", d.Name, err)
 	}
-	all, ok := proc.Diskstats(data)[d.Name]
+	c, ok := proc.Diskstats(data)[d.Name]
 	if !ok {
-		return Counters{}, fmt.Errorf("count the requests of %s: it is not in /proc/diskstats", d.Name)
-	}
-	c := Counters{ReadBytes: int64(all.ReadBytes), WrittenBytes: int64(all.WrittenBytes), Flushes: -1}
-	if all.HasFlushes {
-		c.Flushes = int64(all.Flushes)
+		return proc.Disk{}, fmt.Errorf("count the requests of %s: it is not in /proc/diskstats", d.Name)
 	}
 	return c, nil
 }

@@ -176,7 +176,6 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// Lines of a machine with Linux 6.18; the third is as kernels before 5.5 gave it.
 const mountinfo = `23 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 30 23 0:25 / /mnt/my\040data rw - btrfs /dev/loop3 rw,space_cache=v2
 31 23 0:26 / /mnt rw shared:1 - tmpfs tmpfs rw

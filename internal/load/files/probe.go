@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"plumb/internal/host/proc"
 	"plumb/internal/host/scratch"
 	"plumb/internal/load"
 )
@@ -190,32 +191,29 @@ func (p *prober) measure(ctx context.Context, row FsyncRow) (m FsyncMeasured) {
 }
 
 // counters sums what the disks did; nil when that is not known.
-func (p *prober) counters() *scratch.Counters {
+func (p *prober) counters() *proc.Disk {
 	if len(p.place.Disks) == 0 {
 		return nil
 	}
-	var sum scratch.Counters
+	sum := proc.Disk{HasFlushes: true}
 	for _, d := range p.place.Disks {
 		c, err := d.Count()
 		if err != nil {
 			return nil
 		}
 		sum.WrittenBytes += c.WrittenBytes
-		if sum.Flushes >= 0 && c.Flushes >= 0 {
-			sum.Flushes += c.Flushes
-		} else {
-			sum.Flushes = -1
-		}
+		sum.Flushes += c.Flushes
+		sum.HasFlushes = sum.HasFlushes && c.HasFlushes
 	}
 	return &sum
 }
 
 // compare says what reached the disks. Others' writes are in it too.
-func (m *FsyncMeasured) compare(before, after *scratch.Counters) {
+func (m *FsyncMeasured) compare(before, after *proc.Disk) {
 	if before == nil || after == nil || m.Result.Ops[0].Done == 0 {
 		return
 	}
-	if before.Flushes >= 0 && after.Flushes >= before.Flushes {
+	if before.HasFlushes && after.HasFlushes && after.Flushes >= before.Flushes {
 		per := float64(after.Flushes-before.Flushes) / float64(m.Result.Ops[0].Done)
 		m.Flushes = &per
 	}

@@ -72,7 +72,8 @@ func Run(ctx context.Context, w *IO, o load.Options) (*IOResult, error) {
 	if w.c.FsyncEnd && w.c.Writes() && !w.c.FsyncAll {
 		out.End = w.endSync()
 	}
-	if rates := out.rates(); len(rates) >= analyseFrom {
+	served := func(s load.Second) int64 { return s.DoneOf(opRead) + s.DoneOf(opWrite) }
+	if rates := load.RatesOf(out.Series, served); len(rates) >= analyseFrom {
 		a := stats.Analyse(rates)
 		out.Analysis = &a
 	}
@@ -96,16 +97,6 @@ func (w *IO) endSync() *EndSync {
 	}
 	e.Took = time.Since(start)
 	return e
-}
-
-// rates gives the reads and writes of each whole measured second.
-func (r *IOResult) rates() (rates []float64) {
-	for _, s := range r.Series {
-		if !s.Warmup && s.Length > time.Second/2 {
-			rates = append(rates, float64(s.Ops[opRead].Done+s.Ops[opWrite].Done)/s.Length.Seconds())
-		}
-	}
-	return rates
 }
 
 // judgeCache compares what was read with what the kernel fetched. Reading

@@ -115,9 +115,6 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// diskstatsText is of a real machine with Linux 6.18; the last line is what
-// Linux 4.4 wrote.
-
 func TestAveragesOfALifetime(t *testing.T) {
 	thing := stack.NewThing("block", "vda")
 	setCounters(thing, proc.Disk{Reads: 51725, ReadMillis: 36922})
@@ -335,4 +332,13 @@ func TestWantedDisksDuringAReshape(t *testing.T) {
 			t.Errorf("%q = %v, %v; want %v; gaps %v", text, got, ok, want, d.obs.Gaps)
 		}
 	}
+}
+
+func FuzzCounters(f *testing.F) {
+	f.Add([]byte("   8       0 sda 1 0 8 4 2 0 16 4 0 44 44\n"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		for _, c := range proc.Diskstats(data) {
+			setCounters(stack.NewThing("block", "x"), c)
+		}
+	})
 }
