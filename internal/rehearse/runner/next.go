@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
 	"plumb/internal/stack"
-	"plumb/internal/units"
 )
 
 // How often check is asked again with the advice followed, and what part of the
@@ -161,7 +159,7 @@ func (x *Runner) insert(ctx context.Context, at int, s rehearse.Stage) error {
 	x.proposal.Stages, x.reports = slices.Insert(slices.Clone(stages), at, s), slices.Insert(slices.Clone(reports), at, report.Report{})
 	if takes, left := x.takes(at), max(0, x.left()-x.keptBack()); takes > left {
 		x.proposal.Stages, x.reports = stages, reports
-		x.Watch.Tell(fmt.Sprintf("%s: not begun, because it takes at least %[3]s, and %[2]s of --max-time are left", stageWords(s.Name), units.Short(rounded(left)), units.Short(rounded(takes))))
+		x.Watch.Tell(notBegun(stageWords(s.Name), takes, left))
 		return nil
 	}
 	if x.kept.Name == "" {

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"plumb/internal/lab/experiment"
@@ -26,8 +25,7 @@ func (x *Runner) searchAfter(ctx context.Context) error {
 	began, points := time.Now(), x.searchPoints()
 	if points < leastRounds*roundPoints || x.left()-closingTime < leastRounds*x.roundTime()+x.confirmTime() {
 		takes := leastRounds*x.roundTime() + x.confirmTime() + closingTime
-		x.Watch.Tell(fmt.Sprintf("search: not begun, because %s of --max-time are left and it takes %s at least; --max-time %s leaves time for one",
-			units.Short(rounded(max(0, x.left()))), units.Short(rounded(takes)), units.Short((takes*5/2 + time.Minute).Round(time.Minute))))
+		x.Watch.Tell(notBegun("search", takes, max(0, x.left())) + "; --max-time " + units.Short((takes*5/2 + time.Minute).Round(time.Minute)) + " leaves time for one")
 		return nil
 	}
 	s, err := x.proposal.NewSearch(x.reports, x.Know.Catalog, points)

@@ -147,7 +147,7 @@ func (x *Runner) noTime(i int) error {
 		x.ended = timeOver
 	}
 	if len(x.reports[i].Records) == 0 {
-		x.Watch.Tell(fmt.Sprintf("%s: not begun, because it takes at least %[3]s, and %[2]s of --max-time are left", stageWords(x.proposal.Stages[i].Name), units.Short(left), units.Short(takes)))
+		x.Watch.Tell(notBegun(stageWords(x.proposal.Stages[i].Name), takes, left))
 	}
 	return nil
 }
@@ -310,6 +310,11 @@ func (x *Runner) stamp() (err error) {
 		}
 	}
 	return nil
+}
+
+// notBegun says that there is no time for something.
+func notBegun(what string, takes, left time.Duration) string {
+	return fmt.Sprintf("%s: not begun, because it takes at least %s, and %s of --max-time are left", what, units.Short(rounded(takes)), units.Short(rounded(left)))
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Second) }
