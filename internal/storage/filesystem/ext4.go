@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -93,6 +95,9 @@ func parseExt4Options(data []byte) Ext4Options {
 	return o
 }
 
+// banner is what the programs of e2fsprogs say before they say what is wrong: dumpe2fs 1.47.0 (5-Feb-2023).
+var banner = regexp.MustCompile(`\b[a-z0-9]+ [0-9.]+ \([0-9]+-[A-Z][a-z]+-[0-9]{4}\); `)
+
 func (v *volume) ext4Superblock(ctx context.Context, dev string) {
 	facts := []string{"features", "cluster_size", "made_block_size"}
 	if !v.h.About().Root {
@@ -101,7 +106,7 @@ func (v *volume) ext4Superblock(ctx context.Context, dev string) {
 	}
 	out, err := v.h.Output(ctx, "dumpe2fs", "-h", dev)
 	if err != nil {
-		v.gap(err, facts...)
+		v.obs.Gap(v.thing.Ref, banner.ReplaceAllString(err.Error(), ""), observe.HintFor(err), facts...)
 		return
 	}
 	const from = "dumpe2fs -h"

@@ -3,7 +3,6 @@ package filesystem
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -117,8 +116,5 @@ func (v *volume) collect(ctx, spaceCtx context.Context) {
 
 // gap says why facts are not known, and what a person can do about it.
 func (v *volume) gap(err error, facts ...string) {
-	v.obs.Gap(v.thing.Ref, banner.ReplaceAllString(err.Error(), ""), observe.HintFor(err), facts...)
+	v.obs.Gap(v.thing.Ref, err.Error(), observe.HintFor(err), facts...)
 }
-
-// banner is what the programs of e2fsprogs say before they say what is wrong: dumpe2fs 1.47.0 (5-Feb-2023).
-var banner = regexp.MustCompile(`\b[a-z0-9]+ [0-9.]+ \([0-9]+-[A-Z][a-z]+-[0-9]{4}\); `)

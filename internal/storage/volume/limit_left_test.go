@@ -24,7 +24,9 @@ func TestLiveDeviceIsFreeOfEarlierLimits(t *testing.T) {
 	if len(g.dirs) > 0 {
 		t.Skip("version 2 of control groups limits groups, and no device for all")
 	}
-	earlier := mustDevice(t, box, "earlier")
+	earlier, err := makeDevice(t.Context(), box, filepath.Join(box.Dir, "earlier"), 64<<20)
+	must(t, err)
+	t.Cleanup(func() { _ = earlier.remove(context.Background(), box) }) // once it is detached below, it may be somebody else's, and is left alone
 	for _, n := range g.lines(earlier.number, paces{9999, 9999, 1 << 40, 1 << 40}) {
 		must(t, box.Do.Write(t.Context(), n.file, []byte(n.line)))
 	}

@@ -25,12 +25,13 @@ import (
 // ARC. Pools that want another size of it have to be exported while it is
 // started anew.
 type daemon struct {
-	box   lab.Workspace
-	arc   experiment.Bytes  // 0 for its own default
-	thing inventory.Thing   // the process; without a name when it does not run
-	group []inventory.Thing // its control group
-	limit group.Group       // the same
-	pools []*pool           // that lie on it, imported or not
+	box     lab.Workspace
+	arc     experiment.Bytes  // 0 for its own default
+	thing   inventory.Thing   // the process; without a name when it does not run
+	process host.Running      // the same, while thing has a name
+	group   []inventory.Thing // its control group
+	limit   group.Group       // the same
+	pools   []*pool           // that lie on it, imported or not
 }
 
 // startTime is how long zfs-fuse may take until it answers.
@@ -70,17 +71,16 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 		return firstOf(fmt.Errorf("start zfs-fuse: %w", err), d.unbound(context.WithoutCancel(ctx)))
 	}
 	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
-	var process host.Running
 	t, err = d.box.Book.Make(ctx, t, func(t *inventory.Thing) (err error) {
-		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Groups: groups, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
+		d.process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Groups: groups, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
 		if err != nil {
 			return err
 		}
-		return kinds.Proven(ctx, d.box.Do, t, process.PID())
+		return kinds.Proven(ctx, d.box.Do, t, d.process.PID())
 	})
 	if err == nil {
 		d.thing, d.arc = t, arc
-		err = d.answers(ctx, process)
+		err = d.answers(ctx)
 	} else {
 		err = firstOf(err, d.unbound(context.WithoutCancel(ctx)))
 	}
@@ -90,8 +90,8 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 	return nil
 }
 
-func (d *daemon) answers(ctx context.Context, process host.Running) error {
-	return await.Answer(ctx, process, startTime, func(ctx context.Context) error {
+func (d *daemon) answers(ctx context.Context) error {
+	return await.Answer(ctx, d.process, startTime, func(ctx context.Context) error {
 		_, err := d.box.Do.Run(ctx, zfs.Pools()...)
 		return err
 	})
@@ -108,9 +108,7 @@ func (d *daemon) stop(ctx context.Context) error {
 		}
 	}
 	// It has nothing left to write, and would take four seconds to end when it is asked to.
-	if runs, _ := kinds.Runs(ctx, d.box.Do, d.thing); runs {
-		_, _ = d.box.Do.Run(ctx, "sh", "-c", `kill -KILL "$1"`, "sh", d.thing.Name) // or else it is asked to
-	}
+	_ = d.process.Signal(host.Kill) // or else it is asked to
 	if err := d.box.Book.Remove(ctx, d.thing); err != nil {
 		return fmt.Errorf("stop zfs-fuse: %w", err)
 	}
