@@ -241,7 +241,7 @@ func (p *planning) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.stage(name, "to "+p.to()+"; the server is stopped while what changed is copied again", making)
+	p.stage(name, "to "+p.to(), making)
 	p.Stages[len(p.Stages)-1].ForData()
 	return nil
 }
