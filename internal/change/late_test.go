@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
 )
@@ -63,6 +64,15 @@ func state(t *testing.T, k *Executor) State {
 	return all[0].Acts[0].State
 }
 
+// goes lets the command go on, and waits for what it makes.
+func goes(t *testing.T, dir string) {
+	t.Helper()
+	put(t, dir+"/go", "")
+	if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return strings.Contains(left(t, dir), "thing-"), nil }); err != nil {
+		t.Fatal("it makes nothing")
+	}
+}
+
 // A command that could not be ended may make what nobody sees yet: until it has ended, its act is neither undone nor begun once more, and
 // what it made is known then.
 func TestWhatComesLateIsKnown(t *testing.T) {
@@ -82,10 +92,7 @@ func TestWhatComesLateIsKnown(t *testing.T) {
 		if err := goOn(); err == nil || !strings.Contains(err.Error(), "which makes the pool, has not ended") || hint.Of(err) == "" || state(t, k) != Failed {
 			t.Fatalf("%s: while it runs: %v, it is %s", name, err, state(t, k))
 		}
-		put(t, dir+"/go", "")
-		for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 3000; i++ {
-			time.Sleep(20 * time.Millisecond)
-		}
+		goes(t, dir)
 		if err := goOn(); err != nil {
 			t.Fatalf("%s: once it has ended: %v", name, err)
 		}
@@ -109,10 +116,7 @@ func TestWhatWasCutShortIsLookedFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	k, number := begun(t, dir)
-	put(t, dir+"/go", "")
-	for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 3000; i++ {
-		time.Sleep(20 * time.Millisecond)
-	}
+	goes(t, dir)
 	made := strings.Fields(left(t, dir))[2]
 	if err := os.Rename(dir+"/"+made, dir+"/asleep"); err != nil {
 		t.Fatal(err)

@@ -95,19 +95,20 @@ func (k keep) restore() backup.Restore {
 type ground struct {
 	keep
 	pool *sandbox.Pool
+	fuse bool // it is one of zfs-fuse
 }
 
 func newGround(t *testing.T) *ground {
 	t.Helper()
 	box := sandbox.ForTest(t, "")
-	make, _ := box.AnyZFS()
+	make, fuse := box.AnyZFS()
 	pool, err := make(256)
 	sandbox.Need(t, err)
 	for _, name := range []string{"db", "db/data", "db/log"} {
 		_, err := pool.Dataset(name)
 		must(t, err)
 	}
-	return &ground{newKeep(t), pool}
+	return &ground{newKeep(t), pool, fuse}
 }
 
 // write puts files into the datasets.

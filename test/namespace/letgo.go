@@ -27,5 +27,5 @@ lock=/tmp/plumb-test-zfs-fuse.lock; [ -e $lock ] || (umask 0; : >>$lock)
 : >/var/lock/zfs/tests && mount --bind /var/lock/zfs/tests $lock || exit 9
 `
 
-// EnvApart is in the environment of a test that has a zfs-fuse of its own: nobody after it has.
+// EnvApart is in the environment of a test that has a zfs-fuse of its own, which nobody uses after it.
 const EnvApart = "PLUMB_APART"

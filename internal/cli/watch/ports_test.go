@@ -19,18 +19,18 @@ func TestAnyFreePort(t *testing.T) {
 	}
 	runtime.LockOSThread() // never unlocked: the thread ends with the test
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		t.Skip("needs a network of its own: ", err)
+		t.Skipf("needs a network of its own, as where unshare --net works: %v", err)
 	}
 	if out, err := exec.Command("ip", "link", "set", "lo", "up").CombinedOutput(); err != nil {
-		t.Skipf("needs ip: %v: %s", err, out)
+		t.Skipf("needs ip (apt-get install iproute2): %v: %s", err, out)
 	}
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte("40000 40009"), 0); err != nil {
-		t.Skip(err)
+		t.Skipf("needs to choose the ports of its network, as where /proc/sys can be written: %v", err)
 	}
 	for _, port := range []int{40000, 40002, 40003, 40004, 40006, 40007, 40008} {
 		l, err := net.Listen("tcp6", "[::1]:"+strconv.Itoa(port))
 		if err != nil {
-			t.Skip("needs IPv6: ", err)
+			t.Skipf("there is no IPv6: %v", err)
 		}
 		defer l.Close()
 	}

@@ -37,6 +37,9 @@ func TestForetoldIsSaid(t *testing.T) {
 	if idle := Text(r, Options{}, page.Screen{Width: 200}); !strings.Contains(idle, "NEXT: check again under load\n") || !strings.Contains(idle, "almost idle now") {
 		t.Errorf("of an idle server:\n%s", idle)
 	}
+	if b, err := page.JSON(Document(r)); err != nil || !strings.Contains(string(b), `"idle": true`) {
+		t.Errorf("of an idle server: %v\n%s", err, b)
+	}
 	r.Advice.Foretold[0].Idle, r.Advice.Foretold[0].Young = false, true
 	if young := Text(r, Options{}, page.Screen{Width: 200}); strings.Contains(young, "idle") || !strings.Contains(young, "it started less than a minute ago; after some load") {
 		t.Errorf("of a server that has just started:\n%s", young)
