@@ -87,7 +87,10 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 // plainDefaults writes the defaults of flags that take a time as people type them: 24h, not 24h0m0s.
 func plainDefaults(c *cobra.Command) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if d, err := time.ParseDuration(f.DefValue); err == nil && f.Value.Type() == "duration" {
+		if f.Value.Type() != "duration" {
+			return
+		}
+		if d, err := time.ParseDuration(f.DefValue); err == nil {
 			f.DefValue = units.Short(d)
 		}
 	})

@@ -156,7 +156,7 @@ func (c *child) run() ([]byte, error) {
 // kill kills the command and what it started. It does not wait for them to end.
 func (c *child) kill() { c.signal(Kill) }
 
-// mostSaid is how much of what a command said goes into an error, in bytes: a server names each line of a configuration that it does not take.
+// mostSaid is how much of what a command said goes into an error, in characters: a server names each line of a configuration that it does not take.
 const mostSaid = 1000
 
 // exitError adds what the command said on standard error.

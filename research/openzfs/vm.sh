@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Runs one cell in the virtual machine. What is to stay is on the second disk: a machine that was stopped amid a
+# Runs one experiment in the virtual machine. What is to stay is on the second disk: a machine that was stopped amid a
 # trial is booted again, and goes on. FILE is the experiment, ARC its ARC in bytes.
 set -eu
 modprobe -a loop zfs

@@ -70,7 +70,7 @@ func (p Profile) Words() string {
 			add("%.10g %sIOPS", d.io, d.of)
 		}
 		if d.by > 0 {
-			add("%s/s%s", units.Bytes(int64(d.by)), d.of)
+			add("%s/s%s", units.Size(d.by), d.of)
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -83,7 +83,7 @@ func (p Profile) Words() string {
 	if b := p.Burst; b != nil {
 		text += fmt.Sprintf("; %.10g IOPS", b.IOPS)
 		if b.Bytes > 0 {
-			text += " and " + units.Bytes(int64(b.Bytes)) + "/s"
+			text += " and " + units.Size(b.Bytes) + "/s"
 		}
 		text += fmt.Sprintf(" while there are credits: %.4g of requests at the beginning, %s at full rate",
 			b.Credits*b.Full, units.Span(p.Lasts()))

@@ -224,8 +224,8 @@ func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != watch.I
 // boardServer says what limits a server: the first of its verdicts.
 func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: active(s), Rates: each(s.Rates, boardValue)}
-	if s.Active != nil && units.IsReal(*s.Active) {
-		out.Active = s.Active
+	if s.Active != nil {
+		out.Active = page.Known(*s.Active)
 	}
 	out.Classes = each(s.Classes, func(c watch.Share) BoardClass {
 		return BoardClass{Plain(string(c.Class)), page.Finite(c.Of.Value), interval(c.Of)}

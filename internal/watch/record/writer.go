@@ -177,9 +177,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = max(since, ?) WHERE until = 0`, last.Int64); err != nil {
 		return err
 	}
-	var unread error
-	if w.earlier, _, unread = learned(ctx, w.db, w.opt.Now()); unread != nil && !Damaged(unread) { // what is damaged is learned again
-		return unread
+	if w.earlier, _, err = learned(ctx, w.db, w.opt.Now()); err != nil && !Damaged(err) { // what is damaged is learned again
+		return err
 	}
 	w.store = &store{db: w.db, words: w.words, numbers: w.numbers, opt: w.opt}
 	if now := w.opt.Now(); last.Valid && now.Sub(time.Unix(0, last.Int64)) > 2*time.Second {
