@@ -191,7 +191,12 @@ func TestCommandOf(t *testing.T) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, c.Start())
 	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
-	got, is := commandOf(strconv.Itoa(c.Process.Pid))
+	var got command
+	var is bool
+	_ = await.Until(t.Context(), time.Minute, func() (bool, error) { // a program that was just begun has no command line yet
+		got, is = commandOf(strconv.Itoa(c.Process.Pid))
+		return got.line != "", nil
+	})
 	if want := fmt.Sprint(session); !is || got.parent != strconv.Itoa(os.Getpid()) || got.session != want || !strings.HasPrefix(got.line, "sleep") {
 		t.Errorf("%v %+v, want one of session %s", is, got, want)
 	}

@@ -66,6 +66,7 @@ const released = busy + `released() {
 // elsewhere than in a namespace of ours, so a look that is killed can leave its mount: it is known by its place, and ended by the
 // next one, which gives a dataset that is kept the properties that it was made with ($2 and $3). Each order of setting the two is such that
 // zfs mounts it nowhere else: it mounts what is given a mountpoint while canmount is on, and removes the directory that was its mountpoint.
+// One that is busy is not kept for that: an undo tries again.
 var lookInto = within + kept + released + `mounted() { [ "$(zfs get -H -o value mounted "$1")" = yes ]; }
 mounted_at() { [ "$(findmnt -n -o SOURCE -M "$2")" = "$1" ]; }
 look_into() {
@@ -88,7 +89,7 @@ look_into() {
   mkdir "$at/in"
   zfs set "mountpoint=$at/in" "$1"
   zfs set canmount=noauto "$1"
-  zfs mount "$1" || :
+  refusal=$(zfs mount "$1" 2>&1) || :
   if mounted_at "$1" "$at/in"; then
     why="cannot be read"
     ! in=$(within "$at/in") || why=${in:+holds $in}
@@ -98,7 +99,12 @@ look_into() {
   zfs set "canmount=$can" "$1"
   [ ! -d "$at/in" ] || rmdir "$at/in"
   rmdir "$at"
-  [ -z "$why" ] || kept "$1" "$why"
+  case "$why:$refusal" in
+  "cannot be looked into:"*busy*)
+    echo "$refusal" >&2
+    exit 1 ;;
+  esac
+  [ -z "$why" ] || kept "$1" "$why${refusal:+: $refusal}"
 }
 `
 

@@ -322,3 +322,33 @@ printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$
 		t.Errorf("nothing in it: %v", err)
 	}
 }
+
+// A dataset that is busy just then is looked into again: that it cannot be mounted does not say that something is in it.
+func TestALookAtWhatIsBusyIsTriedAgain(t *testing.T) {
+	x := newBox(t)
+	x.fuse()
+	pool, at, bin := "plumb"+strings.ReplaceAll(filepath.Base(x.Dir), "-", "")+"b", filepath.Join(x.Dir, "mnt"), t.TempDir()
+	x.OnClose(func() error {
+		_ = exec.Command("zpool", "destroy", "-f", pool).Run()
+		return nil
+	})
+	x.sh(`zpool create -m none -O canmount=off "$1" "$2"
+printf '#!/bin/sh\n[ "$1" != mount ] || { cat "%s/said" >&2; exit 1; }; exec %s "$@"\n' "$3" "$(command -v zfs)" >"$3/zfs"; chmod 755 "$3/zfs"`, pool, x.disk("busy", 64).Path, bin)
+	data, acts := pool+"/db/data", x.datasets(pool, at)
+	if _, err := x.apply(acts); err != nil {
+		t.Fatal(err)
+	}
+	op := acts[slices.IndexFunc(acts, func(a change.Act) bool { return a.Make != nil && a.Make.Dataset == data })].Make.Undo[0]
+	for said, want := range map[string]int{"cannot mount 'x': mountpoint or dataset is busy": 1, "cannot mount 'x': no such pool": change.Kept} {
+		x.sh(`printf %s "$1" >"$2/said"`, said, bin)
+		c := exec.Command(op.Argv[0], op.Argv[1:]...)
+		c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+		out, _ := c.CombinedOutput()
+		if got := c.ProcessState.ExitCode(); got != want || !strings.Contains(string(out), said) {
+			t.Errorf("%s: exit status %d: %s", said, got, out)
+		}
+		if got := x.sh(`zfs get -H -o value canmount,mountpoint,mounted "$1"`, data); got != "on\n"+at+"\nno\n" {
+			t.Errorf("%s: it is left as\n%s", said, got)
+		}
+	}
+}
