@@ -27,7 +27,13 @@ func (l *Live) ReadFile(ctx context.Context, name string) ([]byte, error) {
 // readRaw reads a file with its secrets in place.
 func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
 	data, err := onFile(ctx, l, name, true, func(context.Context) ([]byte, error) {
-		data, err := readHead(name, roomOf(ctx).take(l.options.FileBytes))
+		limit := roomOf(ctx).take(l.options.FileBytes)
+		read := func() ([]byte, error) { return readHead(name, limit) }
+		if socketLists.MatchString(name) {
+			once := read
+			read = func() ([]byte, error) { return readTwice(name, once) }
+		}
+		data, err := read()
 		roomOf(ctx).used(len(data))
 		return data, err
 	})
