@@ -13,6 +13,13 @@ var (
 	errNoMedium  = errors.New("a disk below it does not say what it is made of")
 )
 
+// TellDisks tells a filesystem of a stack that is planned what its disks are, as join does for one that was seen.
+func TellDisks(s *stack.Stack, f *stack.Thing) {
+	j := &joiner{placer: &placer{s: s}}
+	j.tellDisks(f)
+	s.Add("join", j.obs)
+}
+
 // tellDisks records on a filesystem what its disks are: their names, the kind
 // of cloud volume if they are all of one, whether a flush reaches a volatile
 // cache, whether a hypervisor provides one, whose word about that cache is all

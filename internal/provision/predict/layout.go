@@ -9,6 +9,7 @@ import (
 	"plumb/internal/budget"
 	"plumb/internal/catalog"
 	"plumb/internal/host/paths"
+	"plumb/internal/observe"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 )
@@ -214,6 +215,7 @@ func (l Layout) filesystem(then *stack.Stack, v provision.Volume) {
 		f.Link("dataset")
 	}
 	then.Add(source, stack.Observation{Things: []*stack.Thing{f}})
+	observe.TellDisks(then, f)
 }
 
 // mountedAs names the filesystem of a volume. At a place where another is mounted now, it is another: what is to be moved

@@ -1,6 +1,7 @@
 package predict_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -46,23 +47,35 @@ func planned(db stack.Ref, data string, log provision.Volume) predict.Layout {
 		Volumes: []provision.Volume{{Dataset: "tank/db"}, {Role: "data", Dataset: "tank/db/data", At: data}, log}}
 }
 
-// What the source documents set up by hand comes of the rules: compression and atime above, the record of the
-// page where the data lie, and the log with the record that it inherits.
+// What the source documents set up by hand comes of the rules: compression and atime above, records by pages and disk
+// where the data lie, and the log with the record that it inherits.
 func TestPredictGivesBirthProperties(t *testing.T) {
 	k := knowledge(t)
+	redo := map[string]string{"recordsize": "16384"}
+	wal := func(data string) string { return data + "/pg_wal" }
 	for _, c := range []struct {
-		host, record, role string
-		log                func(data string) string
+		host   string
+		flash  bool // the new pool's disk
+		record map[string]string
+		role   string
+		log    func(data string) string
 	}{
-		{"mariadb-ext4", "16384", "redo", func(data string) string { return data + "-log" }},
-		{"mysql-9.7", "16384", "redo", func(data string) string { return data + "/#innodb_redo" }},
-		{"postgres-17", "8192", "wal", func(data string) string { return data + "/pg_wal" }},
+		{"mariadb-ext4", true, redo, "redo", func(data string) string { return data + "-log" }},
+		{"mysql-9.7", false, redo, "redo", func(data string) string { return data + "/#innodb_redo" }},
+		{"postgres-17", true, map[string]string{"recordsize": "32768"}, "wal", wal},
+		{"postgres-17", false, map[string]string{}, "wal", wal},
 	} {
-		t.Run(c.host, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s, flash %t", c.host, c.flash), func(t *testing.T) {
 			s, db, data := recorded(t, c.host, k.Catalog)
+			disk := stack.NewThing("block", "nvme9n1")
+			disk.Set("layer", stack.Text("disk"), "test")
+			disk.Set("solid_state", stack.Bool(c.flash), "test")
+			s.Add("test", stack.Observation{Things: []*stack.Thing{disk}})
 			log := provision.Volume{Role: c.role, Dataset: "tank/db/log", At: c.log(data)}
-			p := predict.Predict(s, planned(db, data, log), k.Catalog, k.Verdicts)
-			want := []map[string]string{{"atime": "off", "compression": "lz4"}, {"recordsize": c.record}, {}}
+			l := planned(db, data, log)
+			l.Disks = []stack.Ref{disk.Ref}
+			p := predict.Predict(s, l, k.Catalog, k.Verdicts)
+			want := []map[string]string{{"atime": "off", "compression": "lz4"}, c.record, {}}
 			for i, v := range p.Volumes {
 				if diff := cmp.Diff(want[i], v.Properties); diff != "" {
 					t.Errorf("%s: %s", v.Dataset, diff)

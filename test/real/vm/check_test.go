@@ -38,8 +38,8 @@ func TestCheckPostgresOnOpenZFS(t *testing.T) {
 			if err != nil || r.Code != 0 {
 				t.Fatalf("code %d, %v\n%s", r.Code, err, r.Output)
 			}
-			found := sameOnTape(t, plumb, release, r, out, "cross/zfs-recordsize-postgres", "cross/zfs-logbias-postgres",
-				"cross/zfs-full-page-writes-off-unproven", "cross/postgres-wal-recycle-cow")
+			found := sameOnTape(t, plumb, release, r, out, "cross/zfs-logbias-postgres", "cross/zfs-full-page-writes-off-unproven",
+				"cross/postgres-wal-recycle-cow")
 			if slices.Contains(found, "cross/zfs-snapshots-apart-postgres") {
 				t.Error("snapshots of one moment are said to be of two")
 			}
