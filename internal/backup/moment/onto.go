@@ -1,0 +1,103 @@
+package moment
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+)
+
+// Based gives the backup of a point, and what it tells of that, as one that Plan takes.
+func (r Restore) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest, error) {
+	based, _, err := r.based(m, told)
+	return based, err
+}
+
+func (r Restore) based(m manifest.Manifest, told protect.Point) (based manifest.Manifest, e PointEngine, err error) {
+	i := slices.IndexFunc(r.Engines, func(e Engine) bool { _, is := e.(PointEngine); return is && e.Knows(m) })
+	if i < 0 {
+		return m, nil, hint.With(fmt.Errorf("backup %s is of a point of %s, onto which no log is replayed", m.ID, told.Server.Product),
+			"restore it without --to; docs/archive.md says which backups can be brought to a moment")
+	}
+	e = r.Engines[i].(PointEngine)
+	if based, err = e.Based(m, told); err == nil {
+		_, err = mountpoints(told)
+	}
+	if err != nil {
+		err = fmt.Errorf("bring backup %s to a moment: %w", m.ID, err)
+	}
+	return based, e, err
+}
+
+// mountpoints gives where the server saw each dataset of a point. Of one that it saw in two places, or of which it saw a part, what is to
+// be where cannot be restored by mounting it once.
+func mountpoints(told protect.Point) (map[string]string, error) {
+	at := map[string]string{}
+	for _, m := range told.Members {
+		name, _, _ := strings.Cut(m.Snapshot, "@")
+		if had, twice := at[name]; twice && had != m.Mountpoint || m.Within != "" {
+			return nil, hint.With(fmt.Errorf("the server had a part of %s mounted, or had it in several places", name), "--start looks into it; without --to it is restored as it is")
+		}
+		at[name] = m.Mountpoint
+	}
+	return at, nil
+}
+
+// Onto restores the backup of a point to datasets below another, which are mounted, and brings the server in them to the moment. It gives
+// the directory of the server's data. What is there of an earlier restore is gone on with, and what a killed one has replayed is taken back.
+func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Point, to Place, a Asked) (w Way, data string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
+		}
+	}()
+	based, e, err := r.based(m, told)
+	if err != nil {
+		return w, "", err
+	}
+	where, err := mountpoints(told)
+	if err != nil {
+		return w, "", err
+	}
+	if w, _, err = r.Plan(ctx, based, a); err != nil {
+		return w, "", err
+	}
+	told.Server.UID, told.Server.GID = to.UID, to.GID
+	var names []string
+	all, err := r.Mounted(ctx, m, to.Dir, where, func(root string, dirs []string) error {
+		at := At{Root: root, Data: path.Join(root, told.Server.Dir("data")), UID: to.UID, GID: to.GID, As: told.Server.As(r.Do.About().Root), Asked: a}
+		at.Dir, data = at.Data, at.Data
+		if err := r.given(ctx, dirs, at); err != nil {
+			return err
+		}
+		if err := e.Onto(ctx, r.Do, r.Shelf(), &w, told, at); err != nil {
+			return r.full(ctx, at.Data, err)
+		}
+		return nil
+	})
+	for _, one := range all {
+		names = append(names, one.Dataset)
+	}
+	if err == nil {
+		w.Next = append(w.Next, "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, " ; zfs set canmount=on "))
+	}
+	return w, data, err
+}
+
+// given gives what was restored to the user as whom the server will run: where it was backed up he may have another number. Links are not
+// followed, and rights that go with a program are lost.
+func (r Restore) given(ctx context.Context, dirs []string, a At) error {
+	if len(a.As) == 0 {
+		return nil
+	}
+	argv := append([]string{"chown", "-R", "-P", "-h", strconv.Itoa(a.UID) + ":" + strconv.Itoa(a.GID), "--"}, dirs...)
+	_, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, Works: true})
+	return err
+}
