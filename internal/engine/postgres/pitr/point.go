@@ -149,10 +149,11 @@ func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (end u
 		})
 		return bad
 	})
-	if bad != nil || err != nil && far < in.base.start/pageSize*pageSize { // cat that is cut off fails, too
+	lacks := far < written(in.base.start)
+	if bad != nil || err != nil && lacks { // cat fails, too, where it is cut off
 		return 0, fmt.Errorf("read the log of the restored point: %w", err)
 	}
-	if far < in.base.start/pageSize*pageSize {
+	if lacks {
 		return 0, hint.With(fmt.Errorf("the log in the restored point ends at %s, and the server had written up to %s when it was taken", wal.Text(end), wal.Text(in.base.start)),
 			fmt.Sprintf("pg_wal has %d segments of %s from %s on: look whether it is damaged, and restore another point", len(files), units.Bytes(int64(size)), wal.Text(start)))
 	}
@@ -166,7 +167,15 @@ func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (end u
 	return end, in.w.follow(in.timeline, in.base.timeline, end)
 }
 
-const pageSize = 8 << 10 // of the log
+// written is up to where there must be log when a server says that it had written up to a place: the end of a record, or that of a page,
+// which it tells with or without the header of the next one.
+func written(at uint64) uint64 {
+	const page, header = 8 << 10, 40
+	if in := at % page; in <= header {
+		return at - in
+	}
+	return at
+}
 
 // control reads the control file, and compares it with what the backup said.
 func (in inner) control(ctx context.Context, d host.Launcher, a moment.At) (c wal.Control, err error) {
