@@ -53,10 +53,10 @@ func TestLogsGoWithPoints(t *testing.T) {
 	l.point(t, 3)
 	l.run(t, l.pg(1, 4))
 	for range 2 {
-		l.prune(t, "last=1", 3)
+		l.prune(t, "last=1", 0)
 		l.pass(73 * time.Hour)
 	}
-	l.prune(t, "last=1", 3)
+	l.prune(t, "last=1", 0)
 	equal(t, "there", l.pieces(t), []string{"1-3", "1-4", "1-5"})
 	if left := strings.Join(l.there(t), " "); strings.Contains(left, old) {
 		t.Errorf("there is %s", left)
@@ -66,7 +66,7 @@ func TestLogsGoWithPoints(t *testing.T) {
 	l.run(t, l.pg(1, 6))
 	l.run(t, l.pg(1, 6))
 	for range 2 {
-		l.prune(t, "last=1", 3)
+		l.prune(t, "last=1", 0)
 		l.pass(73 * time.Hour)
 	}
 	equal(t, "there", l.pieces(t), []string{"1-3", "1-4", "1-5", "1-6"})
