@@ -37,10 +37,15 @@ func markOf(all []zfs.Property) string {
 	return ""
 }
 
-// Mounted restores a backup as Datasets does, mounts all of it below one directory, and has it changed there. where says for each
-// dataset, by its name when it was backed up, where below that directory it is to be. If the change fails, or is killed, what was
-// received is there again, for the next restore to go on with.
-func (r Restore) Mounted(ctx context.Context, m manifest.Manifest, target string, where map[string]string, change func(root string, dirs []string) error) ([]Received, error) {
+// Mounting says how what was restored is mounted below one directory.
+type Mounting struct {
+	Where map[string]string // each dataset, by its name when it was backed up
+	Owner string            // UID:GID of who gets all files; "" to leave them
+}
+
+// Mounted restores a backup as Datasets does, mounts all of it below one directory, and has it changed there. If the change fails, or is
+// killed, what was received is there again, for the next restore to go on with.
+func (r Restore) Mounted(ctx context.Context, m manifest.Manifest, target string, to Mounting, change func(root string) error) ([]Received, error) {
 	return r.datasets(ctx, m, target, func(all []Received) (err error) {
 		names := map[string]string{}
 		for _, one := range all {
@@ -60,23 +65,39 @@ func (r Restore) Mounted(ctx context.Context, m manifest.Manifest, target string
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(all, func(a, b Received) int { return cmp.Compare(where[a.From], where[b.From]) }) // what is mounted in another comes later
-		var dirs []string
-		for _, one := range all {
-			dir := path.Join(root, where[one.From])
-			if err := r.mount(ctx, one.Dataset, root, dir); err != nil {
-				return fmt.Errorf("mount %s on %s: %w", one.Dataset, dir, err)
-			}
-			dirs = append(dirs, dir)
-		}
-		if _, err := r.Do.Run(ctx, "chmod", "711", "--", root); err != nil { // until now nobody could put a link to where something is mounted
+		if err := r.mountAll(ctx, all, root, to); err != nil {
 			return err
 		}
-		if err := change(root, dirs); err != nil {
+		if err := change(root); err != nil {
 			return err
 		}
 		return r.mark(ctx, all, changed)
 	})
+}
+
+// mountAll mounts datasets below a root, and lets others enter that then: until all is there nobody can put a link to where something is
+// mounted. Who gets the files had another number, perhaps, where they were backed up. Links are not followed, and rights that go with a
+// program are lost.
+func (r Restore) mountAll(ctx context.Context, all []Received, root string, to Mounting) error {
+	all = slices.SortedFunc(slices.Values(all), func(a, b Received) int { return cmp.Compare(to.Where[a.From], to.Where[b.From]) }) // what is mounted in another comes later
+	give := []string{"chown", "-R", "-P", "-h", to.Owner, "--"}
+	for _, one := range all {
+		dir := path.Join(root, to.Where[one.From])
+		if dir == root || slices.Contains(give, dir) {
+			return fmt.Errorf("where %s is to be mounted is not known", one.Dataset)
+		}
+		if err := r.mount(ctx, one.Dataset, root, dir); err != nil {
+			return fmt.Errorf("mount %s on %s: %w", one.Dataset, dir, err)
+		}
+		give = append(give, dir)
+	}
+	if to.Owner != "" {
+		if _, err := r.Do.Pipe(ctx, host.Pipe{Argv: give, Works: true}); err != nil {
+			return err
+		}
+	}
+	_, err := r.Do.Run(ctx, "chmod", "711", "--", root)
+	return err
 }
 
 // mark writes down for all of some datasets how far they are.

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/protect"
 )
 
@@ -70,13 +69,13 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 		return w, "", err
 	}
 	told.Server.UID, told.Server.GID = to.UID, to.GID
-	var names []string
-	all, err := r.Mounted(ctx, m, to.Dir, where, func(root string, dirs []string) error {
-		at := At{Root: root, Data: path.Join(root, told.Server.Dir("data")), UID: to.UID, GID: to.GID, As: told.Server.As(r.Do.About().Root), Asked: a}
+	as, mounting, names := told.Server.As(r.Do.About().Root), backup.Mounting{Where: where}, []string(nil)
+	if len(as) > 0 {
+		mounting.Owner = fmt.Sprintf("%d:%d", to.UID, to.GID)
+	}
+	all, err := r.Mounted(ctx, m, to.Dir, mounting, func(root string) error {
+		at := At{Root: root, Data: path.Join(root, told.Server.Dir("data")), UID: to.UID, GID: to.GID, As: as, Asked: a}
 		at.Dir, data = at.Data, at.Data
-		if err := r.given(ctx, dirs, at); err != nil {
-			return err
-		}
 		if err := e.Onto(ctx, r.Do, r.Shelf(), &w, told, at); err != nil {
 			return r.full(ctx, at.Data, err)
 		}
@@ -89,15 +88,4 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 		w.Next = append(w.Next, "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, " ; zfs set canmount=on "))
 	}
 	return w, data, err
-}
-
-// given gives what was restored to the user as whom the server will run: where it was backed up he may have another number. Links are not
-// followed, and rights that go with a program are lost.
-func (r Restore) given(ctx context.Context, dirs []string, a At) error {
-	if len(a.As) == 0 {
-		return nil
-	}
-	argv := append([]string{"chown", "-R", "-P", "-h", strconv.Itoa(a.UID) + ":" + strconv.Itoa(a.GID), "--"}, dirs...)
-	_, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, Works: true})
-	return err
 }
