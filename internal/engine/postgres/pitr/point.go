@@ -23,7 +23,6 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/relay"
-	"plumb/internal/units"
 )
 
 var _ moment.PointEngine = Engine{}
@@ -75,12 +74,15 @@ func (e Engine) Onto(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if err := point.Relink(ctx, d, told.Server, a.Root); err != nil {
 		return err
 	}
-	end, err := in.stands(ctx, d, a)
+	last, err := in.stands(ctx, d, a)
+	if err == nil && !a.Alone {
+		err = in.joins(ctx, s.After(in.base.id), last)
+	}
 	if err != nil {
 		return err
 	}
 	if !a.Alone {
-		if in.end == end { // nothing was written between the snapshots and the moment
+		if in.end == last.End { // nothing was written between the snapshots and the moment
 			in.pieces, w.Files, w.Bytes = nil, 0, 0
 		}
 		if err := in.fetch(ctx, d, s, a); err != nil {
@@ -120,16 +122,16 @@ func endless(restore string) []postgres.Assignment {
 	return []postgres.Assignment{{"restore_command", restore}, {"recovery_target_timeline", "current"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 }
 
-// stands reads where the log of a restored point ends, and refuses what does not lead from there to the moment: what was known before it was
-// restored is only where the server stood just before its snapshots.
-func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (end uint64, err error) {
+// stands reads the last record in the log of a restored point, and refuses what does not lead from there to the moment: what was known before
+// it was restored is only where the server stood just before its snapshots.
+func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (last wal.Record, err error) {
 	control, err := in.control(ctx, d, a)
 	if err != nil {
-		return 0, err
+		return last, err
 	}
-	files, start, size, err := own(ctx, d, a, control)
+	files, start, err := own(ctx, d, a, control)
 	if err != nil {
-		return 0, err
+		return last, err
 	}
 	var newest time.Time // of a commit in it
 	var far uint64
@@ -138,8 +140,8 @@ func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (end u
 	}
 	var bad error
 	err = relay.Run(ctx, cat, func(in io.Reader) error {
-		end, far, bad = wal.Extent(in, start, control.System, func(r wal.Record) error {
-			if r.Committed.After(newest) {
+		_, far, bad = wal.Extent(in, start, control.System, func(r wal.Record) error {
+			if last = r; r.Committed.After(newest) {
 				newest = r.Committed
 			}
 			if r.Spaces {
@@ -149,22 +151,54 @@ func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (end u
 		})
 		return bad
 	})
-	lacks := far < written(in.base.start)
-	if bad != nil || err != nil && lacks { // cat fails, too, where it is cut off
-		return 0, fmt.Errorf("read the log of the restored point: %w", err)
+	lacks := far < written(in.base.start) || last.End == 0
+	switch {
+	case bad != nil || err != nil && lacks: // cat fails, too, where it is cut off
+		return last, fmt.Errorf("read the log of the restored point: %w", err)
+	case lacks:
+		return last, hint.With(fmt.Errorf("the log in the restored point ends at %s, and the server had written up to %s when it was taken", wal.Text(last.End), wal.Text(in.base.start)),
+			"it is damaged, or lacks files: restore another point")
+	case a.Alone:
+		return last, nil
 	}
-	if lacks {
-		return 0, hint.With(fmt.Errorf("the log in the restored point ends at %s, and the server had written up to %s when it was taken", wal.Text(end), wal.Text(in.base.start)),
-			fmt.Sprintf("pg_wal has %d segments of %s from %s on: look whether it is damaged, and restore another point", len(files), units.Bytes(int64(size)), wal.Text(start)))
+	in.base.end = last.End
+	if in.end < last.End || !a.To.Time.IsZero() && !newest.Before(a.To.Time) {
+		return last, early(a.To, in.base)
 	}
-	if a.Alone {
-		return end, nil
+	return last, in.w.follow(in.timeline, in.base.timeline, last.End)
+}
+
+// joins is an error unless the archive has the last record of a point too: what was written behind that place could be of another past
+// else, as when somebody had a server run on the restored files.
+func (in inner) joins(ctx context.Context, s archive.Shelf, last wal.Record) error {
+	for _, p := range in.pieces {
+		_, at, _ := whole(nameOf(p), in.w.size)
+		if last.At < at || last.At >= at+in.w.size {
+			continue
+		}
+		e, err := s.Entry(ctx, p)
+		if err != nil {
+			return err
+		}
+		same := false
+		err = relay.Run(ctx, func(ctx context.Context, out io.Writer) error { return s.Read(ctx, e, out) }, func(r io.Reader) error {
+			_, err := wal.Scan(r, at, in.base.system, func(r wal.Record) error {
+				if same = same || r.At == last.At && r.Sum == last.Sum; r.At >= last.At {
+					return errEnough
+				}
+				return nil
+			})
+			return err
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+		if !same && last.End <= at+in.w.size { // one that goes on in the next segment is not read here
+			return hint.With(fmt.Errorf("the last record of the point, at %s, is another in %s of the archive: what follows there is of another past", wal.Text(last.At), p.File),
+				"did a server run on what was restored? restore it to another dataset")
+		}
 	}
-	in.base.end = end
-	if in.end < end || !a.To.Time.IsZero() && !newest.Before(a.To.Time) {
-		return 0, early(a.To, in.base)
-	}
-	return end, in.w.follow(in.timeline, in.base.timeline, end)
+	return nil
 }
 
 // written is up to where there must be log when a server says that it had written up to a place: the end of a record, or that of a page,
@@ -204,11 +238,12 @@ func changing(one, other int) error {
 }
 
 // own lists the segments in a restored point from where its recovery begins.
-func own(ctx context.Context, d host.Launcher, a moment.At, c wal.Control) (files []string, start, size uint64, err error) {
+func own(ctx context.Context, d host.Launcher, a moment.At, c wal.Control) (files []string, start uint64, err error) {
 	var out bytes.Buffer
+	size := uint64(0)
 	err = a.Sh(ctx, d, nil, &out, `exec find -H "$1/pg_wal/" -maxdepth 1 -type f -regextype posix-extended -regex '.*/[0-9A-F]{24}' -printf '%f %s\n'`, a.Data)
 	if err != nil {
-		return nil, 0, 0, fmt.Errorf("list the log of the restored point: %w", err)
+		return nil, 0, fmt.Errorf("list the log of the restored point: %w", err)
 	}
 	there := map[string]bool{}
 	for line := range strings.Lines(out.String()) {
@@ -219,19 +254,19 @@ func own(ctx context.Context, d host.Launcher, a moment.At, c wal.Control) (file
 			continue // one that was being made
 		}
 		if timeline > c.Timeline {
-			return nil, 0, 0, fmt.Errorf("look at the restored point: %w", changing(c.Timeline, timeline))
+			return nil, 0, fmt.Errorf("look at the restored point: %w", changing(c.Timeline, timeline))
 		}
 		size, there[name] = n, true
 	}
 	if size == 0 {
-		return nil, 0, 0, errors.New("the restored point has no log")
+		return nil, 0, errors.New("the restored point has no log")
 	}
 	start = c.Redo / size * size
 	for at := start; there[wal.Name(c.Timeline, at, size)]; at += size {
 		files = append(files, wal.Name(c.Timeline, at, size))
 	}
 	if len(files) == 0 {
-		return nil, 0, 0, fmt.Errorf("the restored point lacks %s, at which its recovery begins", wal.Name(c.Timeline, start, size))
+		return nil, 0, fmt.Errorf("the restored point lacks %s, at which its recovery begins", wal.Name(c.Timeline, start, size))
 	}
-	return files, start, size, nil
+	return files, start, nil
 }

@@ -162,6 +162,7 @@ func TestOntoNoPoint(t *testing.T) {
 		"without any log":                   {second(14), func(l *landed) { must(l.t, os.RemoveAll(l.log)); must(l.t, os.Mkdir(l.log, 0o700)) }, "has no log"},
 		"a tablespace":                      {second(14), spaces, "a tablespace was created or dropped"},
 		"another link":                      {second(14), func(l *landed) { must(l.t, os.Symlink("/etc", l.data+"/base")) }, "the link base leads to /etc"},
+		"of another past":                   {second(14), func(l *landed) { l.put(wal.Name(1, 3*size, size), l.segment(1, 3, 11, 9)) }, "is another in " + wal.Name(1, 3*size, size)},
 		"a timeline that was left":          {replay.Target{Text: "the end"}, left, "does not branch off after"},
 	} {
 		l := newLanded(t)

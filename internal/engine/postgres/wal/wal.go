@@ -19,6 +19,7 @@ type Record struct {
 	XID       uint32
 	Committed time.Time // zero of what is no commit
 	Spaces    bool      // it makes or drops a tablespace
+	Sum       uint32    // its checksum, which is also of where the one before it is
 }
 
 const (
@@ -164,7 +165,7 @@ func (s *reader) record(prev uint64) (rec Record, err error) {
 	if sum != order.Uint32(b[20:]) || prev != 0 && order.Uint64(b[8:]) != prev {
 		return rec, errEnd
 	}
-	rec.XID = order.Uint32(b[4:])
+	rec.XID, rec.Sum = order.Uint32(b[4:]), sum
 	info, manager := b[16], b[17]
 	rec.Spaces = manager == managerSpace
 	if op := info & 0x70; manager == managerXact && (op == 0 || op == 0x30) {
