@@ -24,7 +24,7 @@ var _ moment.Engine = Engine{}
 
 // base is what a backup says of itself.
 type base struct {
-	id         string // of the backup
+	id         string // of the backup, or as that of a point would be if it had been sent at once
 	start, end uint64 // end is 0 where it is not known
 	timeline   int
 	system     uint64
@@ -37,8 +37,8 @@ func (Engine) Knows(m manifest.Manifest) bool { return systemOf(m) != "" }
 
 func baseOf(m manifest.Manifest) (b base, err error) {
 	b.id, b.word = m.ID, "base backup"
-	if m.Point != "" {
-		b.word = "point"
+	if m.Point != "" { // the log behind it can have been archived before it was sent
+		b.word, b.id = "point", manifest.NewID(m.Began, "0000")
 	}
 	var ok bool
 	if b.start, ok = wal.Place(m.Facts[factStart]); !ok {

@@ -247,8 +247,8 @@ func own(ctx context.Context, d host.Launcher, a moment.At, c wal.Control) (file
 	}
 	there := map[string]bool{}
 	for line := range strings.Lines(out.String()) {
-		name, bytes, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.ParseUint(bytes, 10, 64)
+		name, length, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseUint(length, 10, 64)
 		timeline, _, is := whole(name, n)
 		if err != nil || !is || !wal.IsSize(n) || size != 0 && n != size {
 			continue // one that was being made
