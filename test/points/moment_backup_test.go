@@ -144,7 +144,7 @@ func (a *archived) write(ctx context.Context, who int) {
 		err := a.db.QueryRowContext(ctx, "SELECT pg_current_wal_insert_lsn()").Scan(&before)
 		w.began = time.Now()
 		if err == nil {
-			_, err = a.db.ExecContext(ctx, "INSERT INTO ledger VALUES ($1, repeat('x', 2000))", w.what)
+			_, err = a.db.ExecContext(ctx, "INSERT INTO ledger SELECT $1, string_agg(md5(random()::text), '') FROM generate_series(1, 60)", w.what)
 		}
 		w.at = time.Now()
 		if err == nil {
@@ -360,14 +360,15 @@ func (a *archived) killed() {
 	t := a.t
 	t.Helper()
 	dataset, at := a.into()
-	args := append(a.typing(dataset, "latest"), "--state", a.v.state)
+	a.v.typed(0, append([]string{"restore", "--into", dataset}, a.from...)...) // so that it is killed amid the log, which is fetched slowly
+	args := append(a.typing(dataset, "latest", "--limit-rate", "100K"), "--state", a.v.state)
 	c := exec.Command(a.plumb.Path, args...)
 	must(t, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	mark := ""
 	a.eventually("it replays", func() bool {
-		found, _ := filepath.Glob(at + "/*/" + a.b.server.Dir + "/plumb.wal/0*")
+		found, _ := filepath.Glob(filepath.Join(at, "*", a.b.server.Dir, "plumb.wal", "0*"))
 		select {
 		case err := <-ended:
 			t.Fatalf("it ended before it was killed: %v", err)

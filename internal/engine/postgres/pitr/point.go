@@ -66,7 +66,7 @@ func (Engine) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest,
 }
 
 // Onto implements moment.PointEngine.
-func (e Engine) Onto(ctx context.Context, d host.Launcher, s archive.Shelf, w *moment.Way, told protect.Point, a moment.At) error {
+func (Engine) Onto(ctx context.Context, d host.Launcher, s archive.Shelf, w *moment.Way, told protect.Point, a moment.At) error {
 	in, ok := w.Inner.(inner)
 	if !ok {
 		return errors.New("it was planned by another")
