@@ -38,13 +38,15 @@ func (r Restore) based(m manifest.Manifest, told protect.Point) (based manifest.
 // mountpoints gives where the server saw each dataset of a point. Of one that it saw in two places, or of which it saw a part, what is to
 // be where cannot be restored by mounting it once.
 func mountpoints(told protect.Point) (map[string]string, error) {
-	at := map[string]string{}
+	at, of := map[string]string{}, map[string]string{}
 	for _, m := range told.Members {
 		name, _, _ := strings.Cut(m.Snapshot, "@")
-		if had, twice := at[name]; twice && had != m.Mountpoint || m.Within != "" {
-			return nil, hint.With(fmt.Errorf("the server had a part of %s mounted, or had it in several places", name), "--start looks into it; without --to it is restored as it is")
+		had, twice := at[name]
+		other, covered := of[m.Mountpoint]
+		if twice && had != m.Mountpoint || covered && other != name || m.Within != "" {
+			return nil, hint.With(fmt.Errorf("the server had a part of %s mounted, or had it in several places, or another over it", name), "--start looks into it; without --to it is restored as it is")
 		}
-		at[name] = m.Mountpoint
+		at[name], of[m.Mountpoint] = m.Mountpoint, name
 	}
 	return at, nil
 }
