@@ -222,7 +222,8 @@ func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[st
 	}
 	for _, one := range all {
 		for _, argv := range [][]string{zfs.Rollback(one.snapshot), zfs.Inherit("mountpoint", one.dataset), zfs.Inherit(momentProperty, one.dataset)} {
-			if _, err := r.Do.Run(ctx, argv...); err != nil {
+			err := await.WhileBusy(ctx, leaving, func() error { _, err := r.Do.Run(ctx, argv...); return err })
+			if err != nil {
 				return fmt.Errorf("take %s back to what was received: %w", one.dataset, err)
 			}
 		}
@@ -230,9 +231,12 @@ func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[st
 	return nil
 }
 
-// unmount unmounts a dataset that is mounted. zfs-fuse calls it busy for a while after its last user has gone.
+// leaving is for how long zfs-fuse calls a dataset busy, at the most, when its last user has gone.
+const leaving = 20 * time.Second
+
+// unmount unmounts a dataset that is mounted.
 func (r Restore) unmount(ctx context.Context, dataset string) error {
-	return await.WhileBusy(ctx, 20*time.Second, func() error {
+	return await.WhileBusy(ctx, leaving, func() error {
 		is, err := r.isMounted(ctx, dataset)
 		if err == nil && is {
 			_, err = r.Do.Run(ctx, zfs.Unmount(dataset)...)
