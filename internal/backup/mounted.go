@@ -14,7 +14,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/mounts"
+	"plumb/internal/observe"
 	"plumb/internal/zfs"
 )
 
@@ -152,8 +152,8 @@ func (r Restore) mount(ctx context.Context, dataset, root, dir string) error {
 			return err
 		}
 	}
-	at, err := mounts.At(ctx, r.Do, dir)
-	if err == nil && (at == nil || at.Source != dataset) {
+	all, err := observe.MountTable(ctx, r.Do, "self")
+	if at, is := observe.Holding(all, dir); err == nil && (!is || at.Point != dir || at.Source != dataset) {
 		err = errors.New("something else is there")
 	}
 	return err
