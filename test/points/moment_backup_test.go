@@ -382,9 +382,17 @@ func (a *archived) killed() {
 	must(t, c.Process.Kill())
 	<-ended
 	must(t, os.WriteFile(mark, nil, 0o600))
-	out := a.v.typed(0, a.typing(dataset, "latest", "--json")...)
+	var out []byte
+	a.eventually("what the killed one had started has ended, and the next one goes on", func() bool {
+		var err error
+		out, err = exec.Command(a.plumb.Path, append(a.typing(dataset, "latest", "--json"), "--state", a.v.state)...).CombinedOutput()
+		if err != nil {
+			t.Logf("%v: %s", err, out)
+		}
+		return err == nil
+	})
 	var doc struct{ Directory string }
-	document(t, out, &doc)
+	document(t, string(out), &doc)
 	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what the killed one had written was not taken back: %v", err)
 	}
