@@ -34,11 +34,11 @@ func TestPointsOntoWhichNothingIsReplayed(t *testing.T) {
 		members []protect.Member
 		want    string
 	}{
-		"another product": {logged(0), whole, "is of a point of Other 1.2, onto which no log is replayed"},
-		"a part of one":   {pointed{}, []protect.Member{member("tank/db@x", "/srv/db", "pg")}, "had a part of tank/db mounted"},
-		"in two places":   {pointed{}, append(whole, member("tank/db@x", "/srv/again", "")), "had a part of tank/db mounted, or had it in several places, or another over it"},
+		"another product":  {logged(0), whole, "is of a point of Other 1.2, onto which no log is replayed"},
+		"a part of one":    {pointed{}, []protect.Member{member("tank/db@x", "/srv/db", "pg")}, "had a part of tank/db mounted"},
+		"in two places":    {pointed{}, append(whole, member("tank/db@x", "/srv/again", "")), "had a part of tank/db mounted, or had it in several places, or another over it"},
 		"one over another": {pointed{}, []protect.Member{member("tank/db@x", "/srv/db", ""), member("tank/log@x", "/srv/db", "")}, "tank/log"},
-		"whole":           {pointed{}, whole, ""},
+		"whole":            {pointed{}, whole, ""},
 	} {
 		r := Restore{Engines: []Engine{c.engine}}
 		_, err := r.Based(m, protect.Point{Server: protect.Server{Product: "Other 1.2"}, Members: c.members})
