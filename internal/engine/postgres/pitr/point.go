@@ -144,7 +144,7 @@ func (in inner) stands(ctx context.Context, d host.Launcher, a moment.At) (last 
 			if last = r; r.Committed.After(newest) {
 				newest = r.Committed
 			}
-			if r.Spaces {
+			if r.Spaces && r.At >= control.Redo {
 				return hint.With(fmt.Errorf("at %s, just before the point, a tablespace was created or dropped, which would be done again in the server's own directories", wal.Text(r.At)), "restore a later point")
 			}
 			return nil

@@ -22,13 +22,13 @@ type landed struct {
 	*writing
 	root, data, log string
 	told            protect.Point
-	end             uint64 // of its log
+	redo, end       uint64 // where its recovery begins, and the end of its log
 }
 
 // newLanded makes one whose log has the transactions 10 to 12, and whose server said just before that it stood behind 11.
 func newLanded(t *testing.T) *landed {
 	t.Helper()
-	l := &landed{writing: newWriting(t), root: t.TempDir(), end: 3*size + 40 + 2*40}
+	l := &landed{writing: newWriting(t), root: t.TempDir(), redo: 2*size + 40, end: 3*size + 40 + 2*40}
 	l.data, l.log = l.root+"/srv/data", l.root+"/mnt/log/wal"
 	for _, dir := range []string{l.data + "/global", l.data + "/pg_replslot", l.data + "/pg_tblspc", l.log} {
 		must(t, os.MkdirAll(dir, 0o700))
@@ -57,7 +57,7 @@ func (l *landed) control(system uint64, state, timeline uint32) {
 	b, o := make([]byte, 8192), binary.NativeEndian
 	o.PutUint64(b, system)
 	o.PutUint32(b[16:], state)
-	o.PutUint64(b[40:], 2*size+40)
+	o.PutUint64(b[40:], l.redo)
 	o.PutUint32(b[48:], timeline)
 	must(l.t, os.WriteFile(l.data+"/global/pg_control", b, 0o600))
 }
@@ -135,15 +135,30 @@ func TestOntoAPointWithoutATarget(t *testing.T) {
 	}
 }
 
+// spaces has the first transaction of segment 3 be the making of a tablespace.
+func spaces(l *landed, more ...uint32) []byte {
+	l.prev = 2*size + 80
+	b := l.segment(1, 3, append([]uint32{11, 12}, more...)...)
+	b[40+17] = 5 // by whom it was written
+	sum := crc32.MakeTable(crc32.Castagnoli)
+	binary.NativeEndian.PutUint32(b[40+20:], crc32.Update(crc32.Update(0, sum, b[40+24:40+34]), sum, b[40:40+20]))
+	return b
+}
+
+// A tablespace that was made before the last checkpoint is not made again.
+func TestOntoAPointWithATablespace(t *testing.T) {
+	l := newLanded(t)
+	l.redo = 3*size + 80
+	l.control(7, 6, 1)
+	l.put(wal.Name(1, 3*size, size), spaces(l))
+	l.archive(wal.Name(1, 3*size, size), spaces(l, 13, 14))
+	if w, err := l.onto(second(14)); err != nil || w.Last != wal.Text(l.end) {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
 // A moment that the point alone shows to be too early is refused, and so is what is not of one timeline, or lacks some of its log.
 func TestOntoNoPoint(t *testing.T) {
-	spaces := func(l *landed) {
-		b := l.segment(1, 3, 11, 12)
-		b[40+17] = 5 // the first was written by who makes tablespaces
-		sum := crc32.MakeTable(crc32.Castagnoli)
-		binary.NativeEndian.PutUint32(b[40+20:], crc32.Update(crc32.Update(0, sum, b[40+24:40+34]), sum, b[40:40+20]))
-		l.put(wal.Name(1, 3*size, size), b)
-	}
 	for name, c := range map[string]struct {
 		to   replay.Target
 		do   func(*landed)
@@ -160,7 +175,7 @@ func TestOntoNoPoint(t *testing.T) {
 		"without the log that it begins at": {second(14), func(l *landed) { must(l.t, os.Remove(filepath.Join(l.log, wal.Name(1, 2*size, size)))) }, "lacks " + wal.Name(1, 2*size, size)},
 		"without the end of its log":        {second(14), func(l *landed) { must(l.t, os.Remove(filepath.Join(l.log, wal.Name(1, 3*size, size)))) }, "ends at 0/300000, and the server had written up to 0/300050"},
 		"without any log":                   {second(14), func(l *landed) { must(l.t, os.RemoveAll(l.log)); must(l.t, os.Mkdir(l.log, 0o700)) }, "has no log"},
-		"a tablespace":                      {second(14), spaces, "a tablespace was created or dropped"},
+		"a tablespace":                      {second(14), func(l *landed) { l.put(wal.Name(1, 3*size, size), spaces(l)) }, "a tablespace was created or dropped"},
 		"another link":                      {second(14), func(l *landed) { must(l.t, os.Symlink("/etc", l.data+"/base")) }, "the link base leads to /etc"},
 		"of another past":                   {second(14), func(l *landed) { l.put(wal.Name(1, 3*size, size), l.segment(1, 3, 11, 9)) }, "is another in " + wal.Name(1, 3*size, size)},
 		"a timeline that was left":          {replay.Target{Text: "the end"}, left, "does not branch off after"},
