@@ -142,15 +142,15 @@ func (r Restore) mount(ctx context.Context, dataset, root, dir string) error {
 	if err := r.way(ctx, root, dir); err != nil {
 		return err
 	}
-	if _, err := r.Do.Run(ctx, zfs.Set("mountpoint", dir, dataset)...); err != nil {
+	if err := r.patient(ctx, zfs.Set("mountpoint", dir, dataset)); err != nil {
 		return err
 	}
-	if is, err := r.isMounted(ctx, dataset); err != nil {
+	is, err := r.isMounted(ctx, dataset)
+	if err == nil && !is { // zfs-fuse mounts it with the property
+		err = r.patient(ctx, zfs.Mount(dataset))
+	}
+	if err != nil {
 		return err
-	} else if !is { // zfs-fuse mounts it with the property
-		if _, err := r.Do.Run(ctx, zfs.Mount(dataset)...); err != nil {
-			return err
-		}
 	}
 	all, err := observe.MountTable(ctx, r.Do, "self")
 	if at, is := observe.Holding(all, dir); err == nil && (!is || at.Point != dir || at.Source != dataset) {
@@ -222,8 +222,7 @@ func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[st
 	}
 	for _, one := range all {
 		for _, argv := range [][]string{zfs.Rollback(one.snapshot), zfs.Inherit("mountpoint", one.dataset), zfs.Inherit(momentProperty, one.dataset)} {
-			err := await.WhileBusy(ctx, leaving, func() error { _, err := r.Do.Run(ctx, argv...); return err })
-			if err != nil {
+			if err := r.patient(ctx, argv); err != nil {
 				return fmt.Errorf("take %s back to what was received: %w", one.dataset, err)
 			}
 		}
@@ -231,16 +230,19 @@ func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[st
 	return nil
 }
 
-// leaving is for how long zfs-fuse calls a dataset busy, at the most, when its last user has gone.
-const leaving = 20 * time.Second
+// patient runs a command of ZFS while that calls a dataset busy: zfs-fuse does so for a while after it was received, or its last user has gone.
+func (r Restore) patient(ctx context.Context, argv []string) error {
+	return await.WhileBusy(ctx, 20*time.Second, func() error {
+		_, err := r.Do.Run(ctx, argv...)
+		return err
+	})
+}
 
 // unmount unmounts a dataset that is mounted.
 func (r Restore) unmount(ctx context.Context, dataset string) error {
-	return await.WhileBusy(ctx, leaving, func() error {
-		is, err := r.isMounted(ctx, dataset)
-		if err == nil && is {
-			_, err = r.Do.Run(ctx, zfs.Unmount(dataset)...)
-		}
-		return err
-	})
+	is, err := r.isMounted(ctx, dataset)
+	if err == nil && is {
+		err = r.patient(ctx, zfs.Unmount(dataset))
+	}
+	return err
 }
