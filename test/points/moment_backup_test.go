@@ -309,7 +309,7 @@ func TestPointsToMoments(t *testing.T) {
 	a.eventually("the pool goes", func() bool { return a.b.pool.Lose() == nil })
 
 	a.refused(first, second, early, between)
-	for range 2 {
+	for range count(t, "PLUMB_MOMENTS", 10, 1) {
 		one := a.book[from+rand.IntN(90)]
 		a.atPlace(fmt.Sprintf("%X/%X", one.after>>32, uint32(one.after)))
 	}
@@ -340,7 +340,7 @@ func (a *archived) refused(first, second, early, between string) {
 	nothing(3, "FF/10", "the archive ends before")
 	nothing(2, "0-1-2", "PostgreSQL has no GTIDs")
 	nothing(0, "latest", "would be brought to", "--dry-run")
-	nothing(2, "latest", "none of the others can be", "--start", "x")
+	nothing(2, "latest", "--start and --to cannot be combined", "--start", "x")
 	for _, w := range a.book { // the first commit behind the second point: of one in its snapshots nobody but they know that it is too early
 		if w.after > place(early) {
 			nothing(3, w.at.Add(-24*time.Hour).UTC().Format("2006-01-02 15:04:05 MST"), "is before the point, at ")
@@ -361,7 +361,7 @@ func (a *archived) killed() {
 	t.Helper()
 	dataset, at := a.into()
 	a.v.typed(0, append([]string{"restore", "--into", dataset}, a.from...)...) // so that it is killed amid the log, which is fetched slowly
-	args := append(a.typing(dataset, "latest", "--limit-rate", "100K"), "--state", a.v.state)
+	args := append(a.typing(dataset, "latest", "--limit-rate", "300K"), "--state", a.v.state)
 	c := exec.Command(a.plumb.Path, args...)
 	must(t, c.Start())
 	ended := make(chan error, 1)

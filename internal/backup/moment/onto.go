@@ -87,7 +87,7 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 		names = append(names, one.Dataset)
 	}
 	if err == nil {
-		w.Next = append(w.Next, "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, " && zfs set canmount=on "))
+		w.Next = append(w.Next, "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, "; zfs set canmount=on "))
 	}
 	return w, data, err
 }
