@@ -176,13 +176,7 @@ replays that when you start it.
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&t.into, "into", "", "receive ZFS streams below this dataset, or btrfs streams into this new directory (`TARGET`)")
-	c.Flags().StringVarP(&t.output, "output", "o", "", "write one stream to a `FILE`; - for standard output")
-	c.Flags().StringVar(&t.command, "command", "", "pipe one stream into this shell `LINE`")
-	c.Flags().StringVar(&t.stream, "stream", "", "`NAME` of the stream, if the backup has several")
-	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy named `NAME` on what was restored")
-	c.Flags().Var(&t.memory, "memory", "with --start: limit the copy's server to this `SIZE` of memory; default: 512M")
-	c.Flags().BoolVar(&t.force, "force", false, "replace an existing file")
+	t.flags(c)
 	l.flags(c)
 	shell.OnlyWith(c, "stream", "output", "command")
 	shell.OnlyWith(c, "force", "output")
@@ -195,6 +189,16 @@ replays that when you start it.
 		panic(err)
 	}
 	return c
+}
+
+func (t *target) flags(c *cobra.Command) {
+	c.Flags().StringVar(&t.into, "into", "", "receive ZFS streams below this dataset, or btrfs streams into this new directory (`TARGET`)")
+	c.Flags().StringVarP(&t.output, "output", "o", "", "write one stream to a `FILE`; - for standard output")
+	c.Flags().StringVar(&t.command, "command", "", "pipe one stream into this shell `LINE`")
+	c.Flags().StringVar(&t.stream, "stream", "", "`NAME` of the stream, if the backup has several")
+	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy named `NAME` on what was restored")
+	c.Flags().Var(&t.memory, "memory", "with --start: limit the copy's server to this `SIZE` of memory; default: 512M")
+	c.Flags().BoolVar(&t.force, "force", false, "replace an existing file")
 }
 
 // check refuses a file that could not be written in the end.

@@ -66,6 +66,9 @@ func TestExtent(t *testing.T) {
 func FuzzReadHead(f *testing.F) {
 	f.Add(headOf(1 << 20))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		if c, err := ReadControl(text); err == nil && (c.Redo == 0 || c.Timeline <= 0) {
+			t.Errorf("%+v", c)
+		}
 		h, err := ReadHead(text)
 		if err == nil && (h.Size == 0 || h.At%h.Size != 0) {
 			t.Errorf("%+v", h)
