@@ -421,7 +421,9 @@ func (a *archived) killed() (there map[string]bool) {
 	}
 	says(t, a.v.typed(3, a.typing(dataset, "latest")...), "and was brought to a moment")
 	says(t, a.v.typed(3, append([]string{"restore", "--into", dataset}, a.from...)...), "and was brought to a moment")
-	return a.looked(dataset, doc.Directory, "latest, the second time")
+	shell(t, "zfs list -H -r -o name "+dataset+" | tail -n +2 | xargs -n 1 zfs set org.plumb:moment=replaying") // as a person is told to
+	document(t, a.v.typed(0, a.typing(dataset, "latest", "--json")...), &doc)
+	return a.looked(dataset, doc.Directory, "latest, the third time")
 }
 
 // TestPointAtItsMoment has nothing but a commit come between a point and the moment: PostgreSQL would take a target in the log that the snapshots
