@@ -211,6 +211,7 @@ func (a *archived) restored(to string, more ...string) (there map[string]bool) {
 	a.t.Helper()
 	dataset, _ := a.into()
 	out := a.v.typed(0, a.typing(dataset, to, append(more, "--json")...)...)
+	says(a.t, out, "zfs set recordsize=16384 "+dataset+"/data", "zfs set canmount=on "+dataset+"/data; zfs set canmount=on "+dataset+"/log")
 	var doc struct{ Directory string }
 	document(a.t, out, &doc)
 	return a.looked(dataset, doc.Directory, to)

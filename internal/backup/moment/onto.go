@@ -83,11 +83,15 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 		}
 		return nil
 	})
+	var lacks []string
 	for _, one := range all {
 		names = append(names, one.Dataset)
+		if set := m.Facts[backup.Unsent+one.From]; set != "" {
+			lacks = append(lacks, "its properties are in no stream: zfs set "+set+" "+one.Dataset)
+		}
 	}
 	if err == nil {
-		w.Next = append(w.Next, "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, "; zfs set canmount=on "))
+		w.Next = append(append(lacks, w.Next...), "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, "; zfs set canmount=on "))
 	}
 	return w, data, err
 }
