@@ -276,6 +276,30 @@ func (a *archived) atPlace(to string, more ...string) {
 	a.agrees(to, a.restored(to, more...), func(w written) (before, behind bool) { return w.after <= place(to), w.before >= place(to) })
 }
 
+// TestPointAtItsMoment has nothing but a commit come between a point and the moment: PostgreSQL would take a target in the log that the snapshots
+// have for one at which the files are not whole.
+func TestPointAtItsMoment(t *testing.T) {
+	a := newArchived(t)
+	must(t, a.b.server.Exec("INSERT INTO ledger VALUES ('before')"))
+	open, err := a.db.BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = open.Exec("INSERT INTO ledger VALUES ('behind')")
+	must(t, err)
+	must(t, a.b.server.Exec("CHECKPOINT"))
+	a.point()
+	to := a.ask("SELECT pg_current_wal_insert_lsn()")
+	must(t, open.Commit())
+	must(t, a.b.server.Exec("INSERT INTO ledger VALUES ('later')"))
+	a.kept()
+	must(t, a.b.server.Stop())
+	if there := a.restored(to); !there["before"] || there["behind"] || there["later"] {
+		t.Errorf("at %s there is %v", to, there)
+	}
+	if there := a.killed(); !there["before"] || !there["behind"] || !there["later"] {
+		t.Errorf("at the end there is %v", there)
+	}
+}
+
 // TestPointsToMoments backs up points of a server under load, loses the server with its pool, and brings what was backed up to moments that the
 // writers know all about: data, WAL and a tablespace come from datasets of their own, and the second backup holds only what changed.
 func TestPointsToMoments(t *testing.T) {
@@ -425,28 +449,4 @@ func (a *archived) killed() (there map[string]bool) {
 	shell(t, "zfs list -H -r -o name "+dataset+" | tail -n +2 | xargs -n 1 zfs set org.plumb:moment=replaying") // as a person is told to
 	document(t, a.v.typed(0, a.typing(dataset, "latest", "--json")...), &doc)
 	return a.looked(dataset, doc.Directory, "latest, the third time")
-}
-
-// TestPointAtItsMoment has nothing but a commit come between a point and the moment: PostgreSQL would take a target in the log that the snapshots
-// have for one at which the files are not whole.
-func TestPointAtItsMoment(t *testing.T) {
-	a := newArchived(t)
-	must(t, a.b.server.Exec("INSERT INTO ledger VALUES ('before')"))
-	open, err := a.db.BeginTx(t.Context(), nil)
-	must(t, err)
-	_, err = open.Exec("INSERT INTO ledger VALUES ('behind')")
-	must(t, err)
-	must(t, a.b.server.Exec("CHECKPOINT"))
-	a.point()
-	to := a.ask("SELECT pg_current_wal_insert_lsn()")
-	must(t, open.Commit())
-	must(t, a.b.server.Exec("INSERT INTO ledger VALUES ('later')"))
-	a.kept()
-	must(t, a.b.server.Stop())
-	if there := a.restored(to); !there["before"] || there["behind"] || there["later"] {
-		t.Errorf("at %s there is %v", to, there)
-	}
-	if there := a.killed(); !there["before"] || !there["behind"] || !there["later"] {
-		t.Errorf("at the end there is %v", there)
-	}
 }
