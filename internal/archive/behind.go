@@ -21,12 +21,12 @@ type Behind struct {
 
 // Behind tells, by their IDs, what is behind those of some backups that are bases. The names of the pieces say which has the place at
 // which a base begins, and who may write to the store can give any name: so the entry of that piece is read. For others than bases it
-// asks nothing.
+// asks nothing, nor for points: they are whole without a log, and that at their place is still being written when they are sent.
 func (s Shelf) Behind(ctx context.Context, products []Product, backups ...manifest.Manifest) (map[string]Behind, error) {
 	productOf := func(m manifest.Manifest) int {
 		return slices.IndexFunc(products, func(p Product) bool { return p.Knows(m) })
 	}
-	bases := slices.DeleteFunc(slices.Clone(backups), func(m manifest.Manifest) bool { return productOf(m) < 0 })
+	bases := slices.DeleteFunc(slices.Clone(backups), func(m manifest.Manifest) bool { return m.Point != "" || productOf(m) < 0 })
 	if len(bases) == 0 {
 		return nil, nil
 	}

@@ -40,7 +40,9 @@ func TestBehind(t *testing.T) {
 	base := func(id, server, begins, alone string) manifest.Manifest {
 		return manifest.Manifest{ID: id, Server: server, Facts: map[string]string{"begins": begins, "alone": alone}}
 	}
-	all := []manifest.Manifest{base("here", "s-1", "0002", "no"), base("later", "s-1", "0003", "yes"), base("others", "s-2", "0002", ""), base("unclear", "s-1", "?", "yes"), {ID: "dump"}}
+	point := base("point", "s-1", "0003", "yes")
+	point.Point = "20261126T120000Z-0001"
+	all := []manifest.Manifest{base("here", "s-1", "0002", "no"), base("later", "s-1", "0003", "yes"), base("others", "s-2", "0002", ""), base("unclear", "s-1", "?", "yes"), {ID: "dump"}, point}
 	got, err := w.Behind(t.Context(), products, all...)
 	if err != nil || len(got) != 4 || got["here"].Log || got["here"].Archived {
 		t.Errorf("of an archive without anything: %+v, %v", got, err)
@@ -65,7 +67,7 @@ func TestBehind(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	away := Shelf{Store: nil} // which would not survive a question
-	if got, err := away.Behind(t.Context(), products, manifest.Manifest{ID: "dump"}); err != nil || len(got) > 0 {
+	if got, err := away.Behind(t.Context(), products, manifest.Manifest{ID: "dump"}, point); err != nil || len(got) > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -69,7 +69,8 @@ func (b *breaks) behind(all []Break) []Break {
 // late is how much older than its beginning the name of a backup may be: it was begun again after it was killed.
 const late = 48 * time.Hour
 
-// Newest tells when the newest base began that a store has, if that was later than a time, as somebody signed it who is trusted.
+// Newest tells when the newest base began that a store has, if that was later than a time, as somebody signed it who is trusted. A point
+// begins when it is taken.
 func (s Shelf) Newest(ctx context.Context, isBase func(manifest.Manifest) bool, since time.Time) (at time.Time, err error) {
 	var ids []string
 	err = s.Store.List(ctx, manifest.Prefix, func(i store.Info) error {
@@ -91,8 +92,8 @@ func (s Shelf) Newest(ctx context.Context, isBase func(manifest.Manifest) bool, 
 			return at, fmt.Errorf("read the manifest of %s: %w", id, err)
 		}
 		m, _, err := read.Open(text, id)
-		if err == nil && isBase(m) && m.Began.After(since) && m.Began.After(at) {
-			at = m.Began
+		if err == nil && isBase(m) && m.Taken().After(since) && m.Taken().After(at) {
+			at = m.Taken()
 		}
 	}
 	return at, nil

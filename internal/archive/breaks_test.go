@@ -12,11 +12,14 @@ import (
 )
 
 // backup puts a backup there that says of which log it is a base.
-func (w *world) backup(t *testing.T, began time.Time, of string) (id string) {
+func (w *world) backup(t *testing.T, began time.Time, of string, taken ...time.Time) (id string) {
 	t.Helper()
 	id = manifest.NewID(began, "0a0b0c0d")
 	m := manifest.Manifest{ID: id, Host: "db1", Plumb: "test", Began: began, Ended: began.Add(time.Minute), Facts: map[string]string{"of": of},
 		Streams: []manifest.Stream{{Name: of, Kind: manifest.Command, Chunk: 1}}}
+	for _, at := range taken { // it is of a point
+		m.Facts["taken"] = at.Format(time.RFC3339Nano)
+	}
 	text, err := manifest.Sign(m, w.Sign)
 	must(t, err)
 	_, err = w.Keeper.Store.Put(t.Context(), manifest.Name(id), text, store.Put{})
@@ -83,6 +86,7 @@ func TestNewestBase(t *testing.T) {
 	}
 	w.backup(t, since.Add(time.Hour), "log")
 	w.backup(t, since.Add(2*time.Hour), "wal")
+	w.backup(t, since.Add(90*time.Minute), "log", since.Add(-time.Hour)) // sent behind the break, and taken before it
 	own := w.Sign
 	w.Sign = other.Sign
 	w.backup(t, since.Add(3*time.Hour), "log")

@@ -363,7 +363,7 @@ func TestShow(t *testing.T) {
 func TestNewestBase(t *testing.T) {
 	w := newWorld(t)
 	v := w.vault(t)
-	v.Bases = func(m manifest.Manifest) bool { return m.Facts["base"] != "" }
+	v.Only = &Only{Is: func(m manifest.Manifest) bool { return m.Facts["base"] != "" }, What: "base backup"}
 	run := func(facts map[string]string) string {
 		t.Helper()
 		j := command("seq 10")

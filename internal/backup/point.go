@@ -93,6 +93,9 @@ const Unsent = "zfs set "
 func facts(p protect.Point) map[string]string {
 	f := map[string]string{"label": string(p.Label), "product": p.Server.Product, "version": p.Server.Version, "flavor": p.Server.Flavor, "taken": p.Times.Snapshot.UTC().Format("2006-01-02T15:04:05.000Z"),
 		"identity": p.Server.Identity, "gtid": p.Position.GTID, "applied": p.Position.Applied, "lsn": p.Position.LSN, "binlog": p.Position.File}
+	if p.Position.Timeline > 0 {
+		f["timeline"] = fmt.Sprint(p.Position.Timeline)
+	}
 	if p.Position.File != "" {
 		f["binlog_position"] = fmt.Sprint(p.Position.Offset)
 	}

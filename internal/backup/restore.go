@@ -74,6 +74,11 @@ type Received struct {
 // are not mounted. What an earlier run has restored whole is kept, and not read again. While another restores to one of them it is
 // refused.
 func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
+	return r.datasets(ctx, m, target, nil)
+}
+
+// datasets does that, and has then, unless it is nil, something done with them before another restore may come to them.
+func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target string, then func([]Received) error) (all []Received, err error) {
 	if !zfs.IsDataset(target) {
 		return nil, hint.Usage(fmt.Sprintf("%q is not a dataset", target), "name one: tank/restored")
 	}
@@ -103,6 +108,9 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 		return nil, err
 	}
 	open, err := r.target(ctx, target, names, there)
+	if err == nil {
+		err = r.takeBack(ctx, m, names, there)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +124,10 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 		}
 		all = append(all, got)
 	}
-	return all, nil
+	if then != nil {
+		err = then(all)
+	}
+	return all, err
 }
 
 // alone keeps other restores from some datasets, and is refused while one is at them: also by what a restore that was killed has left of
@@ -153,8 +164,8 @@ func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[
 	return nil
 }
 
-// left is nil for a dataset that an earlier run left: all its snapshots are of this backup, and it is not mounted. (The dataset that
-// was backed up has those snapshots too.)
+// left is nil for a dataset that an earlier run left: all its snapshots are of this backup, and it is not mounted, or what that run did
+// with it besides was not finished. (The dataset that was backed up has those snapshots too.)
 func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string) error {
 	snapshots, err := r.snapshots(ctx, dataset)
 	if err != nil {
@@ -176,6 +187,13 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 		return err
 	}
 	properties := zfs.ParseProperties(out)
+	switch markOf(properties) {
+	case changing:
+		return nil // it is taken back
+	case changed:
+		return hint.With(fmt.Errorf("%s already exists, and was brought to a moment", dataset),
+			help+"; what was replayed and written there since is given up, and only what was received is kept, after zfs set "+momentProperty+"="+changing+" "+dataset)
+	}
 	mounted := slices.ContainsFunc(properties, func(p zfs.Property) bool { return p.Name == "mounted" && p.Value == "yes" })
 	if mounted && !zfs.IsFuse(properties) { // which mounts what it receives
 		return hint.With(fmt.Errorf("%s already exists, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")

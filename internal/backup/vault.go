@@ -24,8 +24,15 @@ type Vault struct {
 	Trust []note.Verifier // whose backups are believed
 	// Retired are keys that were given up: of theirs only what had ended then is believed.
 	Retired []manifest.Retired
-	Bases   func(manifest.Manifest) bool // tells which are bases, where the newest of those alone is looked for; nil for any backup
-	Doubt   func(Found)                  // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
+	Only    *Only       // which are meant, where the newest of some alone is looked for; nil for any backup
+	Doubt   func(Found) // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
+}
+
+// Only are the backups that are meant.
+type Only struct {
+	Is   func(manifest.Manifest) bool
+	What string // base backup
+	Help string // what is done with others
 }
 
 // Found is a backup that was found, or what is wrong with it.
@@ -170,7 +177,7 @@ func (v Vault) latest(all []Found, server string) (manifest.Manifest, error) {
 			continue
 		}
 		believed = true
-		if (server == "" || f.Server == server) && (v.Bases == nil || v.Bases(f.Manifest)) {
+		if (server == "" || f.Server == server) && (v.Only == nil || v.Only.Is(f.Manifest)) {
 			fit = append(fit, f)
 		}
 	}
@@ -181,8 +188,8 @@ func (v Vault) latest(all []Found, server string) (manifest.Manifest, error) {
 		return newest.Manifest, nil
 	case doubt != nil && !believed:
 		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is trusted: %w", v.Store.URL(), doubt)
-	case v.Bases != nil && len(all) > 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no base backup%s", v.Store.URL(), ofServer(server)), "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command")
+	case v.Only != nil && len(all) > 0:
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no %s%s", v.Store.URL(), v.Only.What, ofServer(server)), v.Only.Help)
 	}
 	return manifest.Manifest{}, v.None(server)
 }

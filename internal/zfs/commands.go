@@ -218,6 +218,9 @@ func withOptions(verb string, options []string, name string) []string {
 // TakeSnapshot makes a snapshot, named dataset@name.
 func TakeSnapshot(name string) []string { return []string{"zfs", "snapshot", name} }
 
+// Rollback takes a dataset back to its newest snapshot.
+func Rollback(snapshot string) []string { return []string{"zfs", "rollback", snapshot} }
+
 // Mount mounts a dataset where its mountpoint says.
 func Mount(name string) []string { return []string{"zfs", "mount", name} }
 

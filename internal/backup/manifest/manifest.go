@@ -36,6 +36,14 @@ type Manifest struct {
 	Streams []Stream          `json:"streams"`
 }
 
+// Taken is when what a backup holds was read: of a point when its snapshots were taken, which can be long before they were sent.
+func (m Manifest) Taken() time.Time {
+	if taken, err := time.Parse(time.RFC3339Nano, m.Facts["taken"]); err == nil {
+		return taken
+	}
+	return m.Began
+}
+
 // Stream is what one producer gave.
 type Stream struct {
 	Name  string `json:"name"`           // of a dataset, or what the command line called it

@@ -32,13 +32,13 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 	}
 	var first, fit manifest.Manifest
 	for _, f := range all {
-		if f.Err != nil || !e.Knows(f.Manifest) || f.Of() != m.Of() {
+		if f.Err != nil || !e.Knows(f.Manifest) || f.Of() != m.Of() || (f.Point == "") != (m.Point == "") {
 			continue
 		}
-		if first.ID == "" || f.Ended.Before(first.Ended) {
+		if first.ID == "" || whole(f.Manifest).Before(whole(first)) {
 			first = f.Manifest
 		}
-		if !whole(f.Manifest).After(a.To.Time) && f.Ended.After(fit.Ended) {
+		if at := whole(f.Manifest); !at.After(a.To.Time) && at.After(whole(fit)) {
 			fit = f.Manifest
 		}
 	}
@@ -57,9 +57,13 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 	return hint.With(fmt.Errorf("%w; %s, and the earliest moment that can be reached from the backups here is %s", early.error, why, reached(first)), "restore to that moment or a later one")
 }
 
-// whole is when a base was whole for certain: its end is told in whole seconds.
+// whole is when a base was whole for certain: its end is told in whole seconds. A point was whole before it was sent.
 func whole(m manifest.Manifest) time.Time {
-	return m.Ended.UTC().Truncate(time.Second).Add(time.Second)
+	at := m.Ended
+	if m.Point != "" {
+		at = m.Began
+	}
+	return at.UTC().Truncate(time.Second).Add(time.Second)
 }
 
 // reached is the first moment to which a base can be brought.

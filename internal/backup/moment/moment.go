@@ -50,6 +50,16 @@ type Sieve interface {
 	Sieve(in io.Reader, out io.Writer) error
 }
 
+// PointEngine is an Engine that also brings forward the points of its servers, which are restored to datasets.
+type PointEngine interface {
+	Engine
+	// Based gives the backup of a point as Plan takes that of a base, with where its log stood, as the point itself tells it. It refuses a
+	// point onto which nothing can be replayed.
+	Based(m manifest.Manifest, told protect.Point) (manifest.Manifest, error)
+	// Onto gives a point that was restored what it replays. Its directories lie below At.Root, and are those of told.
+	Onto(ctx context.Context, d host.Launcher, s archive.Shelf, w *Way, told protect.Point, a At) error
+}
+
 // Asked is what a person asked for.
 type Asked struct {
 	To       replay.Target // its Point() is the end of the archive
@@ -87,13 +97,14 @@ func (a *Asked) Read(to string, now time.Time) (err error) {
 
 // Place is where a base is restored to.
 type Place struct {
-	Dir      string // which is not there yet
+	Dir      string // which is not there yet; of a point the dataset below which it is restored
 	UID, GID int    // to whom all in it belongs
 }
 
 // At says where a base is brought forward, and as whom.
 type At struct {
 	Data     string // the directory in which it was unpacked
+	Root     string // below which the directories of a point lie where its server had them; "" for a base
 	Dir      string // where that will be in the end
 	Aside    string // a directory for what is not to stay, of root
 	UID, GID int

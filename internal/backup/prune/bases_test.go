@@ -1,7 +1,12 @@
 package prune
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
+
+	"plumb/internal/engine/postgres/wal"
 )
 
 // TestNewestBaseStays has newer dumps of the same server be all that the rules keep: the newest base stays with them, and an older one goes.
@@ -24,4 +29,48 @@ func TestNewestBaseStays(t *testing.T) {
 	}
 	l.prune(t, "last=2", 3)
 	equal(t, "backups", l.there(t), []string{base, dumps[2], dumps[3]})
+}
+
+// point backs up a point on ZFS of the server whose log is archived, taken in a segment; 0: where is not known.
+func (l *logged) point(t *testing.T, n uint64) string {
+	t.Helper()
+	j := l.job("")
+	j.Server, j.Point = "postgres:5432", fmt.Sprintf("20261126T12000%dZ-0001", n)
+	j.Facts = map[string]string{"flavor": "postgres", "identity": "7", "timeline": "1", "taken": l.Now().Add(-10 * 24 * time.Hour).UTC().Format(time.RFC3339Nano)}
+	if n > 0 {
+		j.Facts["lsn"] = wal.Text(n*segment + 40)
+	}
+	return l.run(t, j)
+}
+
+// Log is replayed onto points too: one that stays keeps what comes behind it, though a base begins later, and the newest stays itself. One of
+// which it is not known where it was taken keeps what was archived since a day before that, however late it was sent.
+func TestLogsGoWithPoints(t *testing.T) {
+	l := newLogged(t)
+	l.wal(t, 1, 1, 2, 3)
+	old := l.point(t, 2)
+	l.wal(t, 1, 4, 5)
+	l.point(t, 3)
+	l.run(t, l.pg(1, 4))
+	for range 2 {
+		l.prune(t, "last=1", 0)
+		l.pass(73 * time.Hour)
+	}
+	l.prune(t, "last=1", 0)
+	equal(t, "there", l.pieces(t), []string{"1-3", "1-4", "1-5"})
+	if left := strings.Join(l.there(t), " "); strings.Contains(left, old) {
+		t.Errorf("there is %s", left)
+	}
+	l.wal(t, 1, 6)
+	unknown := l.point(t, 0)
+	l.run(t, l.pg(1, 6))
+	l.run(t, l.pg(1, 6))
+	for range 2 {
+		l.prune(t, "last=1", 0)
+		l.pass(73 * time.Hour)
+	}
+	equal(t, "there", l.pieces(t), []string{"1-3", "1-4", "1-5", "1-6"})
+	if got := l.plan(t).Logs[0].Why; !strings.Contains(got, "where backup "+unknown+" begins is not known") {
+		t.Errorf("it says %q", got)
+	}
 }

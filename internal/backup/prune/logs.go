@@ -203,14 +203,14 @@ func (lim *limit) base(products []archive.Product, l *logOf, m manifest.Manifest
 	if l.product == nil || !l.product.Knows(m) {
 		some := slices.ContainsFunc(products, func(one archive.Product) bool { return one.Knows(m) })
 		if !some && slices.ContainsFunc(m.Streams, func(s manifest.Stream) bool { return s.Kind == manifest.Command }) {
-			lim.unknown(m.ID, m.Began, f) // what a command gave may be a base that was packed
+			lim.unknown(m.ID, m.Taken(), f) // what a command gave may be a base that was packed
 		}
 		return
 	}
 	at, in, err := l.product.Begins(m, l.entries)
 	switch {
 	case err != nil:
-		lim.unknown(m.ID, m.Began, f)
+		lim.unknown(m.ID, m.Taken(), f)
 		return
 	case at.Key == "":
 		return // of another server

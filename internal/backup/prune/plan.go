@@ -266,10 +266,7 @@ func (p *Plan) stop(hint, format string, args ...any) {
 
 // point tells rules what they ask of a backup.
 func (p Pruner) point(ctx context.Context, f *folder) protect.Point {
-	pt := protect.Point{ID: f.id, State: protect.Taken, Server: protect.Server{Ref: serverRef(f.m.Of()), Identity: f.m.Facts["identity"]}, Times: protect.Times{Snapshot: f.m.Began}}
-	if taken, err := time.Parse(time.RFC3339Nano, f.m.Facts["taken"]); err == nil {
-		pt.Times.Snapshot = taken
-	}
+	pt := protect.Point{ID: f.id, State: protect.Taken, Server: protect.Server{Ref: serverRef(f.m.Of()), Identity: f.m.Facts["identity"]}, Times: protect.Times{Snapshot: f.m.Taken()}}
 	if at := f.head.Modified; pt.Times.Snapshot.After(at) { // the clock of the host was ahead: it cannot be newer than its manifest
 		pt.Times.Snapshot = at
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
+	"plumb/internal/backup/prove"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
@@ -37,22 +39,32 @@ type later struct {
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&l.directory, "dir", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
-	fl.StringVar(&l.to, "to", "", "recover to this `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
-	fl.StringVar(&l.user, "user", "", "the `USER` that the server will run as, who will own the directory")
+	fl.StringVar(&l.to, "to", "", "with --dir, or with --into for PostgreSQL on ZFS: recover to this `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
+	fl.StringVar(&l.user, "user", "", "with --to: the `USER` that the server will run as, who will own its data")
 	fl.StringVar(&l.log, "log", "", "`NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES uses that series, whatever its times say")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
 	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and replace it")
 	fl.BoolVar(&l.dryRun, "dry-run", false, "show what would be replayed, and do nothing")
 }
 
-func (l *later) check(c *cobra.Command) error {
-	if l.directory == "" {
-		for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
-			if c.Flags().Changed(name) {
-				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --dir /srv/restored")
-			}
+// meant tells whether a restore to a moment is asked for.
+func (l *later) meant() bool { return l.directory != "" || l.to != "" }
+
+func (l *later) check(c *cobra.Command, t target) error {
+	for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
+		switch {
+		case !c.Flags().Changed(name) || l.directory != "":
+		case t.into == "" || name == "log":
+			return hint.Usage("--"+name+" is for a restore to a directory", "name it: --dir /srv/restored")
+		case l.to == "":
+			return hint.Usage("--"+name+" is for a restore to a moment", "--to latest replays all that is archived")
 		}
+	}
+	if !l.meant() {
 		return nil
+	}
+	if strings.HasPrefix(t.into, "/") {
+		return hint.Usage("no log is replayed onto subvolumes of btrfs", "leave out --to; --dir is for a base backup")
 	}
 	if l.to == "" {
 		return hint.Usage("no moment is given", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'; --to base replays nothing")
@@ -97,8 +109,8 @@ func (p *place) books() (string, error) {
 	return at.Books()
 }
 
-// moment brings a base to a moment.
-func (v opened) moment(ctx context.Context, l later) error {
+// moment brings a base to a moment, or a point if it is to be restored into a dataset.
+func (v opened) moment(ctx context.Context, l later, into string) error {
 	asked, err := l.asked()
 	if err != nil {
 		return err
@@ -107,11 +119,12 @@ func (v opened) moment(ctx context.Context, l later) error {
 	if err != nil {
 		return err
 	}
-	v.vault.Bases = func(m manifest.Manifest) bool {
-		return slices.ContainsFunc(v.moments.Engines, func(e moment.Engine) bool { return e.Knows(m) })
-	}
+	v.vault.Only = v.moments.only(into != "")
 	m, err := v.find(ctx)
 	if err != nil {
+		return err
+	}
+	if err := fitting(m, into); err != nil {
 		return err
 	}
 	r := moment.Restore{Restore: v.restoring(v.follow(new(standing), v.o.json)), Do: v.do, Engines: v.moments.Engines}
@@ -119,20 +132,57 @@ func (v opened) moment(ctx context.Context, l later) error {
 		return err
 	}
 	began := time.Now()
-	var w moment.Way
-	if l.dryRun {
-		w, _, err = r.Plan(ctx, m, asked)
-	} else {
-		w, err = r.Run(ctx, m, moment.Place{Dir: l.directory, UID: uid, GID: gid}, asked)
+	to := moment.Place{Dir: l.directory, UID: uid, GID: gid}
+	run := func() (w moment.Way, at string, err error) {
+		w, err = r.Run(ctx, m, to, asked)
+		return w, l.directory, err
 	}
+	based := m
+	if into != "" {
+		told, err := prove.Told(ctx, r.Restore, m)
+		if err == nil {
+			based, err = r.Based(m, told)
+		}
+		if err != nil {
+			return err
+		}
+		to.Dir = into
+		run = func() (moment.Way, string, error) { return r.Onto(ctx, m, told, to, asked) }
+	}
+	if l.dryRun {
+		run = func() (moment.Way, string, error) {
+			w, _, err := r.Plan(ctx, based, asked)
+			return w, "", err
+		}
+	}
+	w, at, err := run()
 	v.wipe()
 	if err != nil {
 		return err
 	}
 	took := time.Since(began)
-	at := l.directory
-	if l.dryRun {
-		at = ""
-	}
 	return v.Answer(v.o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
+}
+
+// only are the backups that can be brought to a moment: points, or bases.
+func (ms Moments) only(points bool) *backup.Only {
+	o := &backup.Only{What: "base backup", Help: "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command"}
+	if points {
+		o.What, o.Help = "backup of a point onto which log can be replayed", "one of PostgreSQL on ZFS is one; --dir brings a base backup to a moment"
+	}
+	o.Is = func(m manifest.Manifest) bool {
+		return points == (m.Point != "") && slices.ContainsFunc(ms.Engines, func(e moment.Engine) bool { return e.Knows(m) })
+	}
+	return o
+}
+
+// fitting refuses a backup that somebody named, if it cannot be restored to where he said.
+func fitting(m manifest.Manifest, into string) error {
+	switch {
+	case into != "" && m.Point == "":
+		return hint.With(fmt.Errorf("backup %s is not of a point", m.ID), "a base backup is restored to a directory: --dir DIR instead of --into")
+	case into == "" && m.Point != "":
+		return hint.With(fmt.Errorf("backup %s is of a point, and no base backup", m.ID), "it is restored to a dataset: --into DATASET instead of --dir")
+	}
+	return nil
 }

@@ -128,7 +128,7 @@ func (v *verbs) restore() *cobra.Command {
 	var t target
 	var l later
 	c := &cobra.Command{
-		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --dir DIR --to MOMENT)",
+		Use:   "restore [ID] --from URL --identity FILE (--into TARGET [--to MOMENT] | --output FILE | --command LINE | --dir DIR --to MOMENT)",
 		Short: "restore a backup to datasets, a file, a command or a moment",
 		Long: `Restore reads a backup (the newest, without ID) and what it needs. Several objects
 are fetched at once; each is compared with the signed manifest, decrypted and
@@ -145,34 +145,53 @@ copy data out: without its identity, replication and outward connections, as the
 user plumb-verify without network, answering root on a socket. plumb clone list
 shows it, and plumb clone drop removes it.
 
---dir unpacks a base backup (what pg_basebackup or mariadb-backup gave to
-plumb backup) and replays the log that plumb archive has kept, up to --to. What
-was committed at that moment or later is not replayed. All of that log is read
-before anything is written, and a missing part is refused. --to base replays
-nothing, and needs no archive.
+--to brings a server to a moment: the log that plumb archive has kept is replayed
+up to it. What was committed at that moment or later is not replayed. All of that
+log is read before anything is written, and a missing part is refused. --to base
+replays nothing, and needs no archive. With --dir it unpacks a base backup (what
+pg_basebackup or mariadb-backup gave to plumb backup). With --into DATASET it
+restores a point of PostgreSQL on ZFS, mounts it, and gives it the log: it
+replays that when you start it.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
   plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into /srv/restored
   plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'
-  plumb restore --from s3://backups/db1 --identity key.txt --dir /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
+  plumb restore --from s3://backups/db1 --identity key.txt --dir /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'
+  plumb restore --from s3://backups/db1 --identity key.txt --into tank/restored --user postgres --to latest`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.check(c); err != nil {
+			if err := l.check(c, t); err != nil {
 				return err
 			}
 			if err := t.check(); err != nil {
 				return err
 			}
 			return v.opened(c.Context(), o, args, func(v opened) error {
-				if l.directory != "" {
-					return v.moment(c.Context(), l)
+				if l.meant() {
+					return v.moment(c.Context(), l, t.into)
 				}
 				return v.bring(c.Context(), t)
 			})
 		},
 	}
 	o.flags(c)
+	t.flags(c)
+	l.flags(c)
+	shell.OnlyWith(c, "stream", "output", "command")
+	shell.OnlyWith(c, "force", "output")
+	shell.OnlyWith(c, "start", "into")
+	shell.OnlyWith(c, "memory", "start")
+	c.MarkFlagsMutuallyExclusive("into", "output", "command", "dir")
+	c.MarkFlagsMutuallyExclusive("start", "to")
+	c.MarkFlagsOneRequired("into", "output", "command", "dir")
+	if err := c.MarkFlagRequired("identity"); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+func (t *target) flags(c *cobra.Command) {
 	c.Flags().StringVar(&t.into, "into", "", "receive ZFS streams below this dataset, or btrfs streams into this new directory (`TARGET`)")
 	c.Flags().StringVarP(&t.output, "output", "o", "", "write one stream to a `FILE`; - for standard output")
 	c.Flags().StringVar(&t.command, "command", "", "pipe one stream into this shell `LINE`")
@@ -180,17 +199,6 @@ nothing, and needs no archive.
 	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy named `NAME` on what was restored")
 	c.Flags().Var(&t.memory, "memory", "with --start: limit the copy's server to this `SIZE` of memory; default: 512M")
 	c.Flags().BoolVar(&t.force, "force", false, "replace an existing file")
-	l.flags(c)
-	shell.OnlyWith(c, "stream", "output", "command")
-	shell.OnlyWith(c, "force", "output")
-	shell.OnlyWith(c, "start", "into")
-	shell.OnlyWith(c, "memory", "start")
-	c.MarkFlagsMutuallyExclusive("into", "output", "command", "dir")
-	c.MarkFlagsOneRequired("into", "output", "command", "dir")
-	if err := c.MarkFlagRequired("identity"); err != nil {
-		panic(err)
-	}
-	return c
 }
 
 // check refuses a file that could not be written in the end.

@@ -12,12 +12,12 @@ import (
 	"plumb/internal/view/page"
 )
 
-// MomentJSON is version 1 of what restore --dir --json prints.
+// MomentJSON is version 1 of what restore --to --json prints.
 type MomentJSON struct {
 	Plumb     int           `json:"plumb"`
 	Kind      string        `json:"kind"` // "restore-moment"
 	ID        string        `json:"id"`
-	Directory string        `json:"directory,omitempty"` // not with --dry-run
+	Directory string        `json:"directory,omitempty"` // of the server's data; not with --dry-run
 	Way       moment.Way    `json:"way"`
 	Took      time.Duration `json:"took_ns"`
 }
@@ -36,10 +36,14 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 		head = "Restored backup " + m.ID + " to " + dir + ", up to " + to
 	}
 	p.Line(page.Bold, head)
+	what, itself := "the base backup", "the base backup as it was when it ended"
+	if m.Point != "" {
+		what, itself = "the point", "the point as it was taken"
+	}
 	if w.Files == 0 {
-		p.Hang(page.Normal, "  ", "no archived log is replayed: this is the base backup as it was when it ended")
+		p.Hang(page.Normal, "  ", "no archived log is replayed: this is "+itself)
 	} else {
-		p.Hang(page.Normal, "  ", fmt.Sprintf("%s after the base backup, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes)))
+		p.Hang(page.Normal, "  ", fmt.Sprintf("%s after %s, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), what, w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes)))
 	}
 	for _, t := range w.Before {
 		p.Hang(page.Dim, "  replayed      ", transaction(t))

@@ -3,9 +3,11 @@ package backup
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
 	"plumb/internal/view/page"
 )
 
@@ -17,5 +19,17 @@ func TestRestored(t *testing.T) {
 	text := strings.Join(strings.Fields(Restored(m, all, nil, 0, page.Screen{Width: 80})), " ")
 	if !strings.Contains(text, "zfs set recordsize=16384 compression=lz4 tank/restored/data tank/log to") || strings.Count(text, "zfs set") != 1 || !strings.Contains(text, "gtid 0-1-2") {
 		t.Error(text)
+	}
+}
+
+// What log was replayed onto is called what it is.
+func TestMomentOfAPoint(t *testing.T) {
+	for want, m := range map[string]manifest.Manifest{"base backup": {ID: "x"}, "point": {ID: "x", Point: "y"}} {
+		for _, w := range []moment.Way{{}, {Files: 2, Count: 3}} {
+			got := strings.Join(strings.Fields(Moment(m, w, "the end", "/srv", time.Second, page.Screen{})), " ")
+			if !strings.Contains(got, "the "+want) || strings.Contains(got, "base backup") != (want == "base backup") {
+				t.Errorf("%s of %+v: %s", want, w, got)
+			}
+		}
 	}
 }

@@ -29,6 +29,9 @@ func (Engine) Unpack(dir string) []string {
 // aside is where the log that is replayed lies, in the data directory: only the server's user reads there.
 const aside = "plumb.wal"
 
+// fromAside is how the server gets it.
+const fromAside = "cp " + aside + "/%f %p"
+
 // Finish implements moment.Engine.
 func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *moment.Way, a moment.At) error {
 	in, ok := w.Inner.(inner)
@@ -59,7 +62,8 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 
 // fetch brings all that is replayed, and the histories.
 func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a moment.At) error {
-	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
+	// What the server that was backed up replayed once lies there, where nobody took it away.
+	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && { [ ! -e plumb.wal ] || find -P ./plumb.wal -xdev -delete; } && mkdir plumb.wal`, a.Data); err != nil {
 		return err
 	}
 	if err := fetchAll(ctx, d, s.After(in.base.id), in.pieces, a, aside); err != nil {
@@ -80,12 +84,21 @@ const Started = "before a standby is made of it, remove hot_standby and the sett
 // Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the
 // one that was backed up is gone, the copy is kept from reaching others. The notes say what a person must look at.
 func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery []postgres.Assignment) (notes []string, err error) {
+	return settle(ctx, d, a, major, recovery, neutral())
+}
+
+// settle does that with some settings that keep a copy from others.
+func settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery, neutral []postgres.Assignment) (notes []string, err error) {
 	var said bytes.Buffer
+	label := "yes"
+	if a.Root != "" {
+		label = "no"
+	}
 	replace := "no"
 	if a.Replace {
 		replace = "yes"
 	}
-	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, postgres.Lines(append(plainFor(recovery), recovery...)), postgres.Lines(neutral())); err != nil {
+	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, postgres.Lines(append(plainFor(recovery), recovery...)), postgres.Lines(neutral), label); err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(said.String()) {
@@ -113,7 +126,7 @@ func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []ar
 
 // recovery are the settings by which it ends at the moment: behind the last record that is replayed.
 func recovery(last string, timeline int) []postgres.Assignment {
-	return []postgres.Assignment{{"restore_command", "cp " + aside + "/%f %p"}, {"recovery_target_timeline", strconv.Itoa(timeline)}, {"recovery_target_lsn", last},
+	return []postgres.Assignment{{"restore_command", fromAside}, {"recovery_target_timeline", strconv.Itoa(timeline)}, {"recovery_target_lsn", last},
 		{"recovery_target_inclusive", "on"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 }
 
@@ -147,10 +160,15 @@ func neutral() []postgres.Assignment {
 // it has for all.
 const script = `set -efu
 umask 077
-data=$1 major=$2 replace=$3 recovery=$4 neutral=$5
+data=$1 major=$2 replace=$3 recovery=$4 neutral=$5 label=$6
 cd -P -- "$data"
 [ "$(pwd -P)" = "$data" ] || { echo "it leads to $(pwd -P)" >&2; exit 1; }
-[ -f PG_VERSION ] && [ -f backup_label ] && [ -f global/pg_control ] || { echo "it is not a base backup of PostgreSQL" >&2; exit 1; }
+[ -f PG_VERSION ] && [ -f global/pg_control ] || { echo "it holds no data of PostgreSQL" >&2; exit 1; }
+if [ "$label" = yes ]; then
+	[ -f backup_label ] || { echo "it is not a base backup of PostgreSQL" >&2; exit 1; }
+else # a backup that had begun has no end in the log that is here
+	rm -f backup_label tablespace_map
+fi
 read -r version < PG_VERSION
 [ "$version" = "$major" ] || { echo "it holds data of PostgreSQL $version, and was taken for $major" >&2; exit 1; }
 rm -f standby.signal recovery.signal postmaster.pid postmaster.opts

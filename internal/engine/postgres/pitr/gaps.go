@@ -45,7 +45,7 @@ func (g *Gaps) Joins(p archive.Piece) bool {
 
 // Base implements archive.Gaps.
 func (*Gaps) Base(server string, m manifest.Manifest) bool {
-	system, err := strconv.ParseUint(m.Facts[factSystem], 10, 64)
+	system, err := strconv.ParseUint(systemOf(m), 10, 64)
 	return err == nil && Server(system) == server
 }
 

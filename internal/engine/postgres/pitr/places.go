@@ -55,17 +55,24 @@ func place(at uint64, timeline int) archive.Place {
 // Begins implements archive.Product. A segment of an earlier timeline than that of the base has another past there. One of a later timeline
 // may have the place: it begins with what the timelines have in common.
 func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place, in []archive.Piece, err error) {
-	system, err := strconv.ParseUint(m.Facts[factSystem], 10, 64)
+	system, err := strconv.ParseUint(systemOf(m), 10, 64)
 	if err != nil {
-		return at, nil, fmt.Errorf("of which server it is is %q", m.Facts[factSystem])
+		return at, nil, fmt.Errorf("of which server it is is %q", systemOf(m))
 	}
 	if len(log) == 0 || log[0].Server != Server(system) {
 		return at, nil, nil
 	}
-	start, ok := wal.Place(m.Facts[factStart])
-	timeline, err := strconv.ParseUint(m.Facts[factTimeline], 10, 31)
+	from, of := factStart, factTimeline
+	if m.Point != "" {
+		from, of = factPlace, factLine
+	}
+	start, ok := wal.Place(m.Facts[from])
+	timeline, err := strconv.ParseUint(m.Facts[of], 10, 31)
+	if m.Facts[of] == "" && m.Point != "" { // former versions did not say: then what later timelines have stays
+		timeline, err = 0, nil
+	}
 	if !ok || err != nil {
-		return at, nil, fmt.Errorf("where it begins is %q of timeline %q", m.Facts[factStart], m.Facts[factTimeline])
+		return at, nil, fmt.Errorf("where it begins is %q of timeline %q", m.Facts[from], m.Facts[of])
 	}
 	for _, p := range log {
 		size := uint64(p.To)
@@ -76,8 +83,11 @@ func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place
 	return place(start, int(timeline)), in, nil
 }
 
-// Alone implements archive.Product. What pg_basebackup -X fetch gives has the log that it needs, and what -X none gives has not.
+// Alone implements archive.Product. A point has the log that it needs. What pg_basebackup -X fetch gives has the log that it needs, and what -X none gives has not.
 func (Engine) Alone(m manifest.Manifest) (is, known bool) {
+	if m.Point != "" {
+		return true, true
+	}
 	has := m.Facts[factLog]
 	return has == logIncluded, has != ""
 }

@@ -24,18 +24,22 @@ var _ moment.Engine = Engine{}
 
 // base is what a backup says of itself.
 type base struct {
-	id         string // of the backup
+	id         string // of the backup, or as that of a point would be if it had been sent at once
 	start, end uint64 // end is 0 where it is not known
 	timeline   int
 	system     uint64
 	major      int
+	word       string // what it is called
 }
 
 // Knows implements moment.Engine.
-func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factSystem] != "" }
+func (Engine) Knows(m manifest.Manifest) bool { return systemOf(m) != "" }
 
 func baseOf(m manifest.Manifest) (b base, err error) {
-	b.id = m.ID
+	b.id, b.word = m.ID, "base backup"
+	if m.Point != "" { // the log behind it can have been archived before it was sent
+		b.word, b.id = "point", manifest.NewID(m.Began, "0000")
+	}
 	var ok bool
 	if b.start, ok = wal.Place(m.Facts[factStart]); !ok {
 		return b, fmt.Errorf("where it begins is %q", m.Facts[factStart])
@@ -52,7 +56,7 @@ func baseOf(m manifest.Manifest) (b base, err error) {
 	if err = errors.Join(err, err1, err2); err != nil {
 		return b, err
 	}
-	if len(m.Streams) != 1 {
+	if len(m.Streams) != 1 && m.Point == "" {
 		return b, fmt.Errorf("it has %d streams", len(m.Streams))
 	}
 	if b.major < 12 {
@@ -113,7 +117,7 @@ func look(ctx context.Context, s archive.Shelf, b base, a moment.Asked, way *mom
 	p := &planning{ctx: ctx, s: s.After(b.id), w: w, b: b, to: a.To, replace: a.Replace || a.Proof, way: *way}
 	pieces, err := p.plan()
 	*way = p.way
-	return inner{timeline, b, w, pieces}, err
+	return inner{timeline, b, w, pieces, p.last.End}, err
 }
 
 // inner is what Finish needs besides.
@@ -122,6 +126,7 @@ type inner struct {
 	base     base
 	w        *window
 	pieces   []archive.Piece // that are replayed
+	end      uint64          // of the last record that is
 }
 
 // planning looks for the moment.
@@ -150,9 +155,9 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	p.until = c.until
 	if len(pieces) == 0 {
 		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
-			return nil, moment.Unreached(fmt.Errorf("%s, in which the base backup begins, is not in the archive: %w", missing, gone.Pruned()))
+			return nil, moment.Unreached(fmt.Errorf("%s, in which the %s begins, is not in the archive: %w", missing, p.b.word, gone.Pruned()))
 		}
-		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the base backup begins, is not in the archive", missing))
+		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the %s begins, is not in the archive", missing, p.b.word))
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)
@@ -178,7 +183,11 @@ func (p *planning) plan() ([]archive.Piece, error) {
 }
 
 func early(to replay.Target, b base) error {
-	return moment.BeforeBase(fmt.Errorf("%s is before the base is whole, at %s", to.Text, cmp.Or(textOf(b.end), "its end")), Server(b.system))
+	what := "the base is whole"
+	if b.word == "point" {
+		what = "the point"
+	}
+	return moment.BeforeBase(fmt.Errorf("%s is before %s, at %s", to.Text, what, cmp.Or(textOf(b.end), "its end")), Server(b.system))
 }
 
 func textOf(at uint64) string {

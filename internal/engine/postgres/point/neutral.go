@@ -93,12 +93,7 @@ func (n neutral) run(ctx context.Context, d host.Streamer) error {
 	argv := c.Server.As(d.About().Root)
 	of := strconv.Itoa(n.major)
 	argv = append(argv, "sh", "-c", script, "sh", n.data, c.Run, keep, of, signal, text, c.Files[labelFile], n.config(), n.closed(), n.open())
-	for _, dir := range c.Server.Dirs {
-		if dir.Link != "" {
-			argv = append(argv, dir.Link, c.In(dir.Path))
-		}
-	}
-	return typed(ctx, d, argv, n.password())
+	return typed(ctx, d, append(argv, linksOf(c)...), n.password())
 }
 
 // typed runs a script, which says what is wrong on its output.

@@ -19,6 +19,7 @@ type Record struct {
 	XID       uint32
 	Committed time.Time // zero of what is no commit
 	Spaces    bool      // it makes or drops a tablespace
+	Sum       uint32    // its checksum, which is also of where the one before it is
 }
 
 const (
@@ -55,6 +56,12 @@ type reader struct {
 // Scan reads files that follow one another, the first of which begins at a place. It gives where the log
 // ends, which is no error: a file that is being written goes on with what was in it before. An error of f ends it.
 func Scan(r io.Reader, at uint64, system uint64, f func(Record) error) (end uint64, err error) {
+	end, _, err = Extent(r, at, system, f)
+	return end, err
+}
+
+// Extent is Scan that also tells how far there was something of the log: behind the end it can be the beginning of a record.
+func Extent(r io.Reader, at uint64, system uint64, f func(Record) error) (end, most uint64, err error) {
 	s := &reader{r: r, at: at, buf: make([]byte, 8192), system: system}
 	rest, err := s.turn()
 	if errors.Is(err, errReplaced) {
@@ -78,7 +85,7 @@ func Scan(r io.Reader, at uint64, system uint64, f func(Record) error) (end uint
 	if errors.Is(err, errEnd) {
 		err = nil
 	}
-	return end, err
+	return end, s.at, err
 }
 
 // turn goes to the next page, and gives how much of it is the rest of a record.
@@ -158,7 +165,7 @@ func (s *reader) record(prev uint64) (rec Record, err error) {
 	if sum != order.Uint32(b[20:]) || prev != 0 && order.Uint64(b[8:]) != prev {
 		return rec, errEnd
 	}
-	rec.XID = order.Uint32(b[4:])
+	rec.XID, rec.Sum = order.Uint32(b[4:]), sum
 	info, manager := b[16], b[17]
 	rec.Spaces = manager == managerSpace
 	if op := info & 0x70; manager == managerXact && (op == 0 || op == 0x30) {

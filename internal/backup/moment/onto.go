@@ -1,0 +1,97 @@
+package moment
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+)
+
+// Based gives the backup of a point, and what it tells of that, as one that Plan takes.
+func (r Restore) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest, error) {
+	based, _, err := r.based(m, told)
+	return based, err
+}
+
+func (r Restore) based(m manifest.Manifest, told protect.Point) (based manifest.Manifest, e PointEngine, err error) {
+	i := slices.IndexFunc(r.Engines, func(e Engine) bool { _, is := e.(PointEngine); return is && e.Knows(m) })
+	if i < 0 {
+		return m, nil, hint.With(fmt.Errorf("backup %s is of a point of %s, onto which no log is replayed", m.ID, told.Server.Product),
+			"restore it without --to; docs/archive.md says which backups can be brought to a moment")
+	}
+	e = r.Engines[i].(PointEngine)
+	if based, err = e.Based(m, told); err == nil {
+		_, err = mountpoints(told)
+	}
+	if err != nil {
+		err = fmt.Errorf("bring backup %s to a moment: %w", m.ID, err)
+	}
+	return based, e, err
+}
+
+// mountpoints gives where the server saw each dataset of a point. Of one that it saw in two places, or of which it saw a part, what is to
+// be where cannot be restored by mounting it once.
+func mountpoints(told protect.Point) (map[string]string, error) {
+	at, of := map[string]string{}, map[string]string{}
+	for _, m := range told.Members {
+		name, _, _ := strings.Cut(m.Snapshot, "@")
+		had, twice := at[name]
+		other, covered := of[m.Mountpoint]
+		if twice && had != m.Mountpoint || covered && other != name || m.Within != "" {
+			return nil, hint.With(fmt.Errorf("the server had a part of %s mounted, or had it in several places, or another over it", name), "--start looks into it; without --to it is restored as it is")
+		}
+		at[name], of[m.Mountpoint] = m.Mountpoint, name
+	}
+	return at, nil
+}
+
+// Onto restores the backup of a point to datasets below another, which are mounted, and brings the server in them to the moment. It gives
+// the directory of the server's data. What is there of an earlier restore is gone on with, and what a killed one has replayed is taken back.
+func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Point, to Place, a Asked) (w Way, data string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
+		}
+	}()
+	based, e, err := r.based(m, told)
+	if err != nil {
+		return w, "", err
+	}
+	where, err := mountpoints(told)
+	if err != nil {
+		return w, "", err
+	}
+	if w, _, err = r.Plan(ctx, based, a); err != nil {
+		return w, "", err
+	}
+	told.Server.UID, told.Server.GID = to.UID, to.GID
+	as, mounting, names := told.Server.As(r.Do.About().Root), backup.Mounting{Where: where}, []string(nil)
+	if len(as) > 0 {
+		mounting.Owner = fmt.Sprintf("%d:%d", to.UID, to.GID)
+	}
+	all, err := r.Mounted(ctx, m, to.Dir, mounting, func(root string) error {
+		at := At{Root: root, Data: path.Join(root, told.Server.Dir("data")), UID: to.UID, GID: to.GID, As: as, Asked: a}
+		at.Dir, data = at.Data, at.Data
+		if err := e.Onto(ctx, r.Do, r.Shelf(), &w, told, at); err != nil {
+			return r.full(ctx, at.Data, err)
+		}
+		return nil
+	})
+	var lacks []string
+	for _, one := range all {
+		names = append(names, one.Dataset)
+		if set := m.Facts[backup.Unsent+one.From]; set != "" {
+			lacks = append(lacks, "its properties are in no stream: zfs set "+set+" "+one.Dataset)
+		}
+	}
+	if err == nil {
+		w.Next = append(append(lacks, w.Next...), "to have it mounted whenever the machine starts: zfs set canmount=on "+strings.Join(names, "; zfs set canmount=on "))
+	}
+	return w, data, err
+}
