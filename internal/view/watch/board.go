@@ -91,6 +91,7 @@ type BoardVerdict struct {
 // BoardSpan is the time in which a verdict held. From and To are parts of the
 // hour before the moment, 0 to 1.
 type BoardSpan struct {
+	Key    string  `json:"key"` // tells it from others; When changes at midnight
 	ID     string  `json:"id"`
 	Server string  `json:"server"`
 	Title  string  `json:"title"`
@@ -295,7 +296,7 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 	if holds {
 		to = at
 	}
-	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.ID, s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
+	out := BoardSpan{Key: Plain(s.ID + " " + s.Server.String() + " " + s.From.UTC().Format(time.RFC3339Nano)), ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.ID, s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
 		From: ofHour(s.From, at), To: ofHour(to, at), When: clock(s.From, at) + " to "}
 	if holds {
 		out.When += "now"
