@@ -146,5 +146,8 @@ func Tick(ms float64) string {
 // Moment writes a moment, to the second: 2026-11-25 03:12:05 UTC.
 func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 
+// Instant writes a moment, to the millisecond: 2026-11-25 03:12:05.250 UTC.
+func Instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
+
 // Minute writes a moment, to the minute: 2026-11-25 03:12 UTC.
 func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -59,6 +59,15 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+func TestMoments(t *testing.T) {
+	at := time.Date(2026, 11, 25, 4, 12, 5, 250e6, time.FixedZone("", 3600))
+	for got, want := range map[string]string{Moment(at): "2026-11-25 03:12:05 UTC", Minute(at): "2026-11-25 03:12 UTC", Instant(at): "2026-11-25 03:12:05.250 UTC"} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestParts(t *testing.T) {
 	for got, want := range map[string]string{
 		Percent(0.005): "0.5 %", Percent(0.12): "12 %", Percent(0): "0 %", PercentDigits(0): "0", PercentDigits(-0.0052): "0.52", PercentDigits(0.31): "31",
