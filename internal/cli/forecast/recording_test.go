@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
@@ -40,7 +39,7 @@ func made(t *testing.T, n int, step time.Duration, fill func(i int, b *series.Ba
 		b := series.Batch{Source: "made", Every: time.Second, At: morning.Add(time.Duration(i) * step)}
 		fill(i, &b)
 		w.Batch(b)
-		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+		if err := w.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
