@@ -298,7 +298,7 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		"zfs --data 10G --recordsize 32M":                      "--recordsize 32M is not possible in ZFS",
 		"volume --size 1T --iops NaN":                          "--iops NaN is out of range",
 		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is not a share",
-		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s is out of range",
+		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h is out of range",
 	} {
 		fileio := filepath.Join("..", "..", "..", "fixtures", "forecast", "fileio.csv")
 		two := filepath.Join("..", "..", "..", "fixtures", "forecast", "volumes.csv")
