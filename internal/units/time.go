@@ -26,7 +26,7 @@ func Time(us float64) string {
 	case abs >= 1e3:
 		return Number(us/1e3) + " ms"
 	}
-	return Number(us) + " us"
+	return Number(us) + " µs"
 }
 
 // Age writes measured seconds as people say them: 67 min, 18 h, 3 days.
