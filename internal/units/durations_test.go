@@ -77,7 +77,10 @@ func printed(t *testing.T, fset *token.FileSet, from types.Importer, p built) (c
 	if _, err := (&types.Config{Importer: from}).Check(p.ImportPath, fset, files, &info); err != nil {
 		t.Fatal(err)
 	}
-	isDuration := func(e ast.Expr) bool { return types.TypeString(info.TypeOf(e), nil) == "time.Duration" }
+	isDuration := func(e ast.Expr) bool {
+		t := info.Types[e].Type // nil for the name of a package
+		return t != nil && t.String() == "time.Duration"
+	}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
@@ -88,8 +91,12 @@ func printed(t *testing.T, fset *token.FileSet, from types.Importer, p built) (c
 			if of, ok := call.Fun.(*ast.SelectorExpr); ok && of.Sel.Name == "String" && isDuration(of.X) {
 				t.Errorf("%s: the text of a duration", fset.Position(call.Pos()))
 			}
-			takes, ok := info.TypeOf(call.Fun).(*types.Signature)
-			if !ok || !takes.Variadic() || !types.IsInterface(takes.Params().At(takes.Params().Len()-1).Type().(*types.Slice).Elem()) {
+			takes, ok := info.Types[call.Fun].Type.(*types.Signature)
+			if !ok || !takes.Variadic() {
+				return true
+			}
+			last, ok := takes.Params().At(takes.Params().Len() - 1).Type().(*types.Slice) // of append it can be a string
+			if !ok || !types.IsInterface(last.Elem()) {
 				return true
 			}
 			for _, arg := range call.Args[min(len(call.Args), takes.Params().Len()-1):] {
