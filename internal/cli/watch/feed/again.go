@@ -14,7 +14,6 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/sample"
 	"plumb/internal/stack"
-	"plumb/internal/units"
 )
 
 // Reading and judging the whole host takes more memory than everything else
@@ -65,7 +64,7 @@ func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Sourc
 
 // look runs plumb look. The queries of that process count as our own.
 func (a *Again) look(ctx context.Context, own *sample.Own, src shell.Source) (*stack.Stack, error) {
-	c := again.Call{Args: []string{Look, "--timeout", units.Short(src.Timeout)}, Limit: src.Timeout + startTime, Most: mostAnswer}
+	c := again.Call{Args: []string{Look, "--timeout", src.Timeout.String()}, Limit: src.Timeout + startTime, Most: mostAnswer}
 	if name := shell.OrEnvironment(src.DSN); name != "" { // never on a command line
 		c.Args, c.First = append(c.Args, "--dsn", "-"), []byte(name+"\n")
 	}
