@@ -15,10 +15,10 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"hint", "product", "await", "relay", "dice", "strictyaml/schematest"}, // schematest is for tests alone
+	{"hint", "product", "relay", "dice", "strictyaml/schematest"}, // schematest is for tests alone
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/passwd", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
-	{"host/walk"},
+	{"host/walk", "await"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
 	{"host/memory", "host/mounts", "host/mirror", "host/processes", "host/identity", "host/osrelease"},
 	{"host/hosttest", "host/taped", "btrfs/btrfstest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},

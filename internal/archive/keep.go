@@ -17,6 +17,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // ErrOther is the error of a file that was kept before with other bytes.
@@ -168,7 +169,7 @@ func same(there, e Entry) error {
 	if there.To == e.To && there.Mark == e.Mark {
 		return nil
 	}
-	return hint.With(fmt.Errorf("%w: %d bytes at %s", ErrOther, there.To-there.From, there.Kept.Format("2006-01-02 15:04:05 MST")),
+	return hint.With(fmt.Errorf("%w: %d bytes at %s", ErrOther, there.To-there.From, units.Moment(there.Kept)),
 		"two servers archive under one name, or one was reset to an earlier state: nothing was replaced. Give the other a prefix of its own")
 }
 

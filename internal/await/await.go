@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"plumb/internal/units"
 )
 
 // Pause waits; with the context it ends early, in its error.
@@ -76,7 +78,7 @@ func Answer(ctx context.Context, p Program, within time.Duration, ask func(ctx c
 			}
 			return errors.New("it ended at once")
 		case <-ctx.Done():
-			return fmt.Errorf("no answer within %s: %w", within, err)
+			return fmt.Errorf("no answer within %s: %w", units.Span(within), err)
 		case <-time.After(step):
 		}
 	}
@@ -93,6 +95,6 @@ func End(ctx context.Context, p Program, within time.Duration, ask func() error)
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(within):
-		return fmt.Errorf("it had not ended %s after it was asked to", within)
+		return fmt.Errorf("it had not ended %s after it was asked to", units.Span(within))
 	}
 }

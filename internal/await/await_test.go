@@ -35,7 +35,7 @@ func TestAnswer(t *testing.T) {
 		takes         time.Duration
 	}{
 		"answers":          {answers: 2 * time.Second, takes: 2 * time.Second},
-		"never":            {want: "no answer within 1m0s: not yet", takes: time.Minute},
+		"never":            {want: "no answer within 60 s: not yet", takes: time.Minute},
 		"ends well":        {ends: time.Second, want: "it ended at once", takes: time.Second},
 		"ends in an error": {ends: time.Second, err: errors.New("exit status 1"), want: "exit status 1", takes: time.Second},
 	} {
@@ -66,8 +66,8 @@ func TestEnd(t *testing.T) {
 		want string
 	}{
 		"ends":     {time.Second, ""},
-		"goes on":  {0, "had not ended 1m0s after"},
-		"too late": {2 * time.Minute, "had not ended 1m0s after"},
+		"goes on":  {0, "had not ended 60 s after"},
+		"too late": {2 * time.Minute, "had not ended 60 s after"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &program{ends: c.ends, done: make(chan struct{})}

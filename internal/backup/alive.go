@@ -18,7 +18,17 @@ import (
 
 // ErrGivenUp is the error of a run whose backup prune has given up, because the run was silent for too long, or whose backup
 // exists already, or is made by another. What it has sent is of no use.
-var ErrGivenUp = errors.New("it made no progress for so long that a prune considered it dead")
+var ErrGivenUp = errors.New("it can no longer be completed")
+
+// Why it cannot: what is in the store tells some of these apart, and others not.
+const (
+	isDead   = "it made no progress for so long that a prune considered it dead"
+	isTaken  = "another run goes on with it, as a copy of this machine would"
+	isEither = "a prune considered it dead, or another run has gone on with it"
+	isThere  = "it already exists, or a prune has removed it"
+)
+
+func givenUp(id, why string) error { return fmt.Errorf("backup %s: %w: %s", id, ErrGivenUp, why) }
 
 // DefaultBeat is how often a run says that it is alive. Prune gives up a run that was silent for a hundred times as long.
 const DefaultBeat = 10 * time.Minute
@@ -128,13 +138,17 @@ func (c *claim) begin(ctx context.Context, before bool) (err error) {
 func (c *claim) take(ctx context.Context) error {
 	text, tag, err := c.in.Get(ctx, manifest.ClaimName(c.id), make([]byte, manifest.MaxClaim))
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
+		return givenUp(c.id, isEither)
 	}
 	if err != nil {
 		return err
 	}
-	if was, bad := manifest.OpenClaim(text, c.id); bad == nil && (was.GivenUp || c.run != nil && !c.run.said[was.Beat]) {
-		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
+	switch was, bad := manifest.OpenClaim(text, c.id); {
+	case bad != nil:
+	case was.GivenUp:
+		return givenUp(c.id, isDead)
+	case c.run != nil && !c.run.said[was.Beat]:
+		return givenUp(c.id, isTaken)
 	}
 	c.tag = tag
 	return nil
@@ -166,7 +180,7 @@ func (c *claim) write(ctx context.Context) error {
 	}
 	tag, err := store.Settle(ctx, c.in, manifest.ClaimName(c.id), text, store.Put{New: c.tag == "", Was: c.tag})
 	if errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrChanged) {
-		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
+		return givenUp(c.id, isEither)
 	}
 	if err != nil {
 		return fmt.Errorf("record in the store that the backup is being made: %w", err)
@@ -198,7 +212,7 @@ func (c *claim) saidWithin(lately time.Duration) bool {
 func (c *claim) open(ctx context.Context) error {
 	_, _, err := store.Read(ctx, c.in, manifest.Name(c.id), manifest.MaxStone)
 	if err == nil {
-		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
+		return givenUp(c.id, isThere)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return nil

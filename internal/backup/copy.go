@@ -205,7 +205,7 @@ func (c Copying) commit(ctx context.Context, m manifest.Manifest, text []byte) e
 	is, pruned, err := c.has(ctx, m, text)
 	switch {
 	case pruned:
-		return fmt.Errorf("backup %s: %w", m.ID, ErrGivenUp)
+		return givenUp(m.ID, isThere)
 	case err != nil || !is:
 		return errors.Join(errors.New("the manifest that was written is not there"), err)
 	}

@@ -23,7 +23,7 @@ func (b *Backup) forget(ctx context.Context) error {
 		if err != nil || b.Now().Sub(st.Modified) < resumable {
 			continue
 		}
-		unlock, err := b.Do.Lock(ctx, file+".lock")
+		unlock, err := host.LockOnce(ctx, b.Do, file+".lock")
 		if err != nil {
 			continue
 		}

@@ -58,4 +58,7 @@ func TestKilledRunsAreForgotten(t *testing.T) {
 	if res := run("seq 60001"); !res.GoesOn || len(logs()) != 0 {
 		t.Errorf("one that is gone on with after all: %+v, %q", res, logs())
 	}
+	if left, err := filepath.Glob(w.Dir + "/running/*"); err != nil || len(left) > 0 {
+		t.Errorf("what nobody runs any more leaves %q, %v", left, err)
+	}
 }

@@ -2,6 +2,8 @@ package backup
 
 import (
 	"context"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -55,4 +57,25 @@ func TestRestoreOverWhatIsThere(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// TestRestoresAlone: the locks of what is restored to keep out a second restore, and do not pile up: each proof restores to a dataset of its own.
+func TestRestoresAlone(t *testing.T) {
+	r := Restore{Do: host.NewLiveDoer(host.NewLive(host.LiveOptions{})), Books: t.TempDir()}
+	unlock, err := r.alone(t.Context(), map[string]string{"tank/db": "vault/db", "tank/log": "vault/log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.alone(t.Context(), map[string]string{"tank/a": "vault/a", "tank/log": "vault/log"}); !errors.Is(err, host.ErrLocked) || !strings.Contains(err.Error(), "another Plumb is restoring") {
+		t.Errorf("beside the first: %v", err)
+	}
+	unlock()
+	if left, err := os.ReadDir(r.Books); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	again, err := r.alone(t.Context(), map[string]string{"tank/log": "vault/log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
 }

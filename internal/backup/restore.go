@@ -141,7 +141,7 @@ func (r Restore) alone(ctx context.Context, names map[string]string) (unlock fun
 	}
 	for _, name := range slices.Sorted(maps.Values(names)) {
 		sum := sha256.Sum256([]byte(name))
-		one, err := r.Do.Lock(ctx, path.Join(r.Books, restores+hex.EncodeToString(sum[:8])+".lock"))
+		one, err := host.LockOnce(ctx, r.Do, path.Join(r.Books, restores+hex.EncodeToString(sum[:8])+".lock"))
 		if err != nil {
 			unlock()
 			return nil, fmt.Errorf("restore to %s: %w", name, host.HeldBy(err, "another Plumb is restoring to it", "wait until it has ended"))

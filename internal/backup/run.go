@@ -322,7 +322,7 @@ func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest
 	}
 	there, err := b.read(ctx, in, m.ID)
 	if errors.Is(err, signed.ErrRemoved) {
-		return fmt.Errorf("backup %s: %w", m.ID, ErrGivenUp)
+		return givenUp(m.ID, isDead)
 	}
 	if err == nil && (there.ID != m.ID || !reflect.DeepEqual(there.Streams, m.Streams)) {
 		err = errors.New("another is there")

@@ -74,7 +74,7 @@ var errLess = errors.New("an earlier run of this backup continued without it, an
 func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *running, goesOn bool, end func(), err error) {
 	sum := sha256.Sum256([]byte(b.where() + "\n" + job))
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
-	unlock, err := b.Do.Lock(ctx, file+".lock")
+	unlock, err := host.LockOnce(ctx, b.Do, file+".lock")
 	if err != nil {
 		return nil, false, nil, host.HeldBy(err, fmt.Sprintf("another Plumb is backing %s up to %s", Told(job), b.where()), "wait until it has ended")
 	}

@@ -71,7 +71,8 @@ func (b Begun) write(ctx context.Context, d host.Doer, dir string) error {
 }
 
 func lockBegun(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
-	return host.LockWithin(ctx, d, begunFile(dir)+".lock", lockTime)
+	unlock, err = host.LockWithin(ctx, d, begunFile(dir)+".lock", lockTime)
+	return unlock, host.HeldBy(err, "another Plumb is writing down which backups it began", "try it again")
 }
 
 // Adopt has this machine take backups for its own that its key signed, and that it does not know to have begun.

@@ -3,6 +3,8 @@ package change
 import (
 	"context"
 	"fmt"
+
+	"plumb/internal/units"
 )
 
 // unseen is written down of an act that is forgotten.
@@ -18,7 +20,7 @@ func (k *Executor) Forget(ctx context.Context, number int, each func(*Change, Re
 			return Refuse("plumb history lists what is", "nothing of change %d is in force", number)
 		case !c.Try.IsZero() && !c.Confirmed && !c.Overdue(k.Now()): // who undoes it then would still restart its servers
 			return Refuse(fmt.Sprintf("plumb undo %d reverts it now; it can be forgotten once its time is over", number),
-				"change %d is on trial until %s", number, c.Try.UTC().Format("15:04:05 UTC"))
+				"change %d is on trial until %s", number, units.Moment(c.Try))
 		}
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			if !c.Acts[i].open() {

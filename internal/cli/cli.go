@@ -94,6 +94,7 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	root.AddCommand(a.man(), a.leftovers())
 	root.AddCommand(a.again()...)
 	root.AddCommand(hidden...)
+	plainDefaults(root)
 	nameDocuments(root, schema.Documents())
 	return root
 }

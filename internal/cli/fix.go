@@ -105,7 +105,7 @@ func (f fixFlags) validate() error {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
 		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "use "+strings.Join(playbook.Forms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
-		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
+		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", units.Short(f.try)), "give something like --try 10m")
 	case f.try > 0 && f.image != "":
 		return hint.Usage("--try needs a running machine, but --root names an image", "give one of them")
 	case f.image != "" && f.file == "" && len(f.set) == 0:

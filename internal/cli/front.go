@@ -66,7 +66,6 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 			root.AddCommand(c)
 		}
 	}
-	plainDefaults(root)
 	width := shell.Screen(a.Out).Width
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width)))
 	long := root.HelpFunc()

@@ -121,7 +121,7 @@ func doubtful(r report.Report) bool {
 func openExperiment(file string) (experiment.Experiment, error) {
 	text, err := shell.ReadFile(file, nil, shell.MostFile)
 	if err != nil {
-		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment %s: %v", file, err), "the project's experiments/ has examples; plumb schema experiment describes the form")
+		return experiment.Experiment{}, hint.With(fmt.Errorf("read the experiment %s: %w", file, err), "the project's experiments/ has examples; plumb schema experiment describes the form")
 	}
 	x, err := experiment.Parse(file, text)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse/runner"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 const rehearseExitTable = `Exit codes:
@@ -186,7 +187,7 @@ func (f rehearseFlags) validate() error {
 	case f.json && f.dryRun:
 		return hint.Usage("a dry run is shown only as text: --dry-run and --json cannot be combined", "give one of them")
 	case f.budget < leastBudget:
-		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time for a trial", f.budget), "give something like --max-time 20m")
+		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time for a trial", units.Short(f.budget)), "give something like --max-time 20m")
 	}
 	if err := f.validateFiles(); err != nil {
 		return err

@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	"plumb/internal/view/schema"
 )
 
@@ -71,6 +74,27 @@ func TestHelpIsWhole(t *testing.T) {
 		if name := described.FindStringSubmatch(f.Usage); name == nil || schema.Of(name[1]) == nil {
 			t.Errorf("%s --help says of --json %q, which names no schema", c.CommandPath(), f.Usage)
 		}
+	}
+}
+
+// TestDefaultsAreTyped: a time is shown as people type it, also by commands that only Plumb and servers run.
+func TestDefaultsAreTyped(t *testing.T) {
+	a := &app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}
+	found := map[bool]int{} // by whether the command is hidden
+	for _, c := range everyCommand(a.root()) {
+		c.InheritedFlags() // adds them to the others
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Value.Type() != "duration" {
+				return
+			}
+			found[c.Hidden]++
+			if d, err := time.ParseDuration(f.DefValue); err != nil || f.DefValue != units.Short(d) {
+				t.Errorf("%s: the default of --%s is %s", c.CommandPath(), f.Name, f.DefValue)
+			}
+		})
+	}
+	if found[true] == 0 || found[false] < 20 {
+		t.Errorf("looked at %v", found)
 	}
 }
 

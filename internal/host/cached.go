@@ -18,7 +18,12 @@ type Cached struct {
 
 	mu    sync.Mutex
 	asked map[string]*question
+	room  int // bytes that answers may still take
 }
+
+// mostCached is how much the answers of one look may take, in bytes. A check of a usual host needs less than one MB, and what
+// its servers name has limits of its own. What is beyond is asked again each time.
+const mostCached = 128 << 20
 
 type question struct {
 	done   chan struct{} // closed when the answer is there
@@ -31,7 +36,7 @@ var _ Reader = (*Cached)(nil)
 
 // NewCached remembers what r answers.
 func NewCached(r Reader) *Cached {
-	return &Cached{r: r, about: r.About(), asked: map[string]*question{}}
+	return &Cached{r: r, about: r.About(), asked: map[string]*question{}, room: mostCached}
 }
 
 // ask returns the remembered answer. Without one it waits for whoever is asking, or asks itself.
@@ -59,14 +64,45 @@ func ask[T any](o *Cached, ctx context.Context, key string, call func() (T, erro
 	q.void = true
 	defer close(q.done)
 	answer, err := call()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if ctx.Err() != nil { // our own end says nothing about the machine
-		o.mu.Lock()
 		delete(o.asked, key)
-		o.mu.Unlock()
 		return answer, err
 	}
 	q.answer, q.err, q.void = answer, err, false
+	if n := len(key) + weight(answer); n <= o.room {
+		o.room -= n
+	} else {
+		delete(o.asked, key) // those who wait for it have it
+	}
 	return answer, err
+}
+
+// weight is about how many bytes an answer takes, with what is kept beside it.
+func weight(answer any) int {
+	n := 300
+	switch a := answer.(type) {
+	case []byte:
+		n += len(a)
+	case string:
+		n += len(a)
+	case []string:
+		for _, s := range a {
+			n += 16 + len(s)
+		}
+	case Rows:
+		for _, row := range a.Values {
+			n += 24
+			for _, cell := range row {
+				n += 24
+				if cell != nil {
+					n += len(*cell)
+				}
+			}
+		}
+	}
+	return n
 }
 
 // About implements Reader.

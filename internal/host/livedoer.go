@@ -262,37 +262,50 @@ func (h *LiveDoer) Rename(ctx context.Context, from, to string) error {
 func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
 		err = at(name, walk.How{Gone: walk.IsMade}, func(p walk.Place) (err error) {
-			f, err = p.Open(unix.O_RDWR|unix.O_CREAT, 0o600)
+			if f, err = p.Open(unix.O_RDWR|unix.O_CREAT, 0o600); err == nil {
+				err = flock(f, p)
+			}
 			return err
 		})
+		if err != nil && f != nil {
+			release(f)
+			f = nil
+		}
 		return f, err
 	})
 	if err != nil {
 		return nil, changeError("lock", name, err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = ErrLocked
-		}
-		return nil, changeError("lock", name, err)
-	}
-	release := func() {
-		// Closing alone is not enough: a child that is being started right now has
-		// the same file open for a moment, and with it the lock.
-		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // if it fails the close below still unlocks
-		f.Close()
 	}
 	id, err := lockID(f)
 	if err == nil {
 		err = h.alone(ctx, id)
 	}
 	if err != nil {
-		release()
+		release(f)
 		return nil, changeError("lock", name, err)
 	}
 	h.locks.take(id)
-	return sync.OnceFunc(func() { h.locks.give(id); release() }), nil
+	return sync.OnceFunc(func() { h.locks.give(id); release(f) }), nil
+}
+
+// flock locks a file, if it is still the one in its place: whoever had the lock may have removed it since it was opened, and then the
+// next to come would lock another beside us.
+func flock(f *os.File, in walk.Place) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
+		return err
+	}
+	if err != nil || !in.Has(f) {
+		return ErrLocked
+	}
+	return nil
+}
+
+// release gives a lock back. Closing alone is not enough: a child that is being started right now has the same file open for a moment,
+// and with it the lock.
+func release(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // if it fails the close below still unlocks
+	f.Close()
 }
 
 func changeError(op, name string, err error) error {

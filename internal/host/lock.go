@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +33,19 @@ func LockWithin(ctx context.Context, d Doer, name string, most time.Duration) (u
 			return nil, fmt.Errorf("wait for the lock %s: %w", name, err)
 		}
 	}
+}
+
+// LockOnce is Doer.Lock for a name that is hardly used twice: unlock also removes the file, so that they do not pile up. After a crash
+// it stays, and is removed by whoever locks it next.
+func LockOnce(ctx context.Context, d Doer, name string) (unlock func(), err error) {
+	held, err := d.Lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		_ = d.Remove(context.WithoutCancel(ctx), name) // an empty file that stays is in nobody's way
+		held()
+	}), nil
 }
 
 // heldBy adds to the error of a lock the process that has it.

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/walk"
 )
 
 // A lock that is given back in time is taken, however often it was tried before.
@@ -54,6 +58,50 @@ func TestLockWithinGivesUp(t *testing.T) {
 	if _, err := LockWithin(t.Context(), d, file+"/none", time.Hour); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("a path that cannot be a lock: %v", err)
 	}
+}
+
+// TestLockOnce: its file is gone with it, and whoever takes the name next keeps his.
+func TestLockOnce(t *testing.T) {
+	d := NewLiveDoer(newTestLive(t, LiveOptions{}))
+	file := t.TempDir() + "/lock"
+	unlock, err := LockOnce(t.Context(), d, file)
+	must(t, err)
+	if _, err := LockOnce(t.Context(), d, file); !errors.Is(err, ErrLocked) {
+		t.Errorf("twice: %v", err)
+	}
+	unlock()
+	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is left: %v", err)
+	}
+	next, err := d.Lock(t.Context(), file)
+	must(t, err)
+	defer next()
+	unlock()
+	if _, err := d.Lock(t.Context(), file); !errors.Is(err, ErrLocked) {
+		t.Errorf("the first to have it took it from the next: %v", err)
+	}
+}
+
+// TestLockOfARemovedFile: whoever opened the file of a lock before it was removed does not get the lock, since others lock the next
+// file of that name.
+func TestLockOfARemovedFile(t *testing.T) {
+	file := t.TempDir() + "/lock"
+	must(t, at(file, walk.How{}, func(p walk.Place) error {
+		early, err := p.Open(unix.O_RDWR|unix.O_CREAT, 0o600)
+		must(t, err)
+		defer release(early)
+		must(t, p.Remove())
+		if err := flock(early, p); !errors.Is(err, ErrLocked) {
+			t.Errorf("a lock on a file without a name: %v", err)
+		}
+		late, err := p.Open(unix.O_RDWR|unix.O_CREAT, 0o600)
+		must(t, err)
+		defer release(late)
+		if err := flock(early, p); !errors.Is(err, ErrLocked) {
+			t.Errorf("a lock beside that of the new file: %v", err)
+		}
+		return flock(late, p)
+	}))
 }
 
 const someLocks = `1: POSIX  ADVISORY  WRITE 11 08:02:126 0 EOF

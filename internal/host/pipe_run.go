@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/host/redact"
+	"plumb/internal/units"
 )
 
 // stream is a command that runs between two streams. Everything that can hang
@@ -271,7 +272,7 @@ func (s *stream) watch(ctx context.Context) (why []error, ended bool) {
 			stop(ctx.Err())
 		case <-look.C:
 			if quiet := s.quiet(); quiet >= s.p.Progress && late == nil {
-				stop(fmt.Errorf("%w %v", errQuiet, s.p.Progress))
+				stop(fmt.Errorf("%w %s", errQuiet, units.Span(s.p.Progress)))
 			}
 		case <-late:
 			if len(steps) == 0 {

@@ -176,7 +176,7 @@ func TestPipeEndsWhatStandsStill(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")
 			f, err := pipe(t, strings.ReplaceAll(script, "FILE", file), Pipe{Progress: 3 * time.Second, Grace: 300 * time.Millisecond})
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "nothing went in or out for 3s; signal: ") || f.Code != -1 {
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "nothing went in or out for 3 s; signal: ") || f.Code != -1 {
 				t.Errorf("%+v, %v", f, err)
 			}
 			died(t, childOf(t, file))

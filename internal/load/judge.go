@@ -127,7 +127,7 @@ func late(lag, response Summary) string {
 		lag, response time.Duration
 	}{{"p50", lag.P50, response.P50}, {"p99", lag.P99, response.P99}} {
 		if float64(q.lag) > boundLag*float64(q.response) && q.response > 0 {
-			return fmt.Sprintf("the pacer itself was late by %s (%s), and the response is %s", q.lag.Round(time.Microsecond), q.name, q.response.Round(time.Microsecond))
+			return fmt.Sprintf("the pacer itself was late by %s (%s), and the response is %s", units.Latency(q.lag), q.name, units.Latency(q.response))
 		}
 	}
 	return ""
@@ -147,7 +147,7 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 		add(kind, "ended after %s: %s", units.Span(res.Measured), r.ended)
 	}
 	if o.stuck > 0 {
-		add(MarkStuck, "%d operations had not ended %s after the time was up, and were cut off", o.stuck, r.o.Grace)
+		add(MarkStuck, "%d operations had not ended %s after the time was up, and were cut off", o.stuck, units.Span(r.o.Grace))
 	}
 	if n := lost(res.Errors); n > 0 && r.ended == nil {
 		add(MarkLost, "%d sessions were lost and reopened", n)
@@ -177,7 +177,7 @@ func steadyMarks(o Options, res *Result) (all []Mark) {
 		all = append(all, Mark{MarkNotSteady, "throughput was never steady: " + res.Steady.Why})
 	}
 	if o.Until.Window > 0 && !o.Until.met(warmup(res.Series)) {
-		all = append(all, Mark{MarkNotSteady, fmt.Sprintf("throughput was not steady when the warm-up reached its limit of %s", o.Until.Limit)})
+		all = append(all, Mark{MarkNotSteady, fmt.Sprintf("throughput was not steady when the warm-up reached its limit of %s", units.Span(o.Until.Limit))})
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/draw"
+	"plumb/internal/units"
 )
 
 // arrivals is the stream of random numbers that belongs to pacers.
@@ -43,7 +44,7 @@ func (p *ramp) String() string {
 	if p.over == 0 {
 		return fmt.Sprintf("%g/s, equal gaps", p.to)
 	}
-	return fmt.Sprintf("from %g/s to %g/s in %s, equal gaps", p.from, p.to, p.over)
+	return fmt.Sprintf("from %g/s to %g/s in %s, equal gaps", p.from, p.to, units.Short(p.over))
 }
 
 // Poisson paces as independent users arrive: with exponential gaps.

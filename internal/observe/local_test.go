@@ -1,6 +1,10 @@
 package observe
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"plumb/internal/host"
@@ -65,5 +69,17 @@ func TestLoginHint(t *testing.T) {
 		if got := LoginHint(c.h, c.remote); got != c.want {
 			t.Errorf("remote %v: %q, want %q", c.remote, got, c.want)
 		}
+	}
+	if err := filepath.WalkDir("..", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if strings.Contains(string(text), "run as root, or give a login") {
+			t.Errorf("%s tells everybody to run as root: LoginHint knows to whom that is of use", name)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }

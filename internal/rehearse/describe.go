@@ -21,11 +21,11 @@ func (d *draft) describe() []string {
 	add("The load is %s with %d sessions, not the statements of the real clients.", load, l.Threads)
 	pace, filled := d.pace(), "from a cold cache"
 	if pace.fill > 0 {
-		filled = fmt.Sprintf("and %s without the volume's limit, which fill the cache", pace.fill)
+		filled = fmt.Sprintf("and %s without the volume's limit, which fill the cache", units.Span(pace.fill))
 	}
-	add("A trial lasts %s after %s of warm-up %s: effects that take longer, such as rare checkpoints, are seen only in part or not at all.", pace.measure, pace.warmup, filled)
+	add("A trial lasts %s after %s of warm-up %s: effects that take longer, such as rare checkpoints, are seen only in part or not at all.", units.Span(pace.measure), units.Span(pace.warmup), filled)
 	if d.design(d.allArms(d.tried)) == experiment.Interleaved {
-		add("The compared servers take turns of about %s, while the others are suspended: whatever makes this machine faster or slower for a while affects all of them alike.", experiment.Turn)
+		add("The compared servers take turns of about %s, while the others are suspended: whatever makes this machine faster or slower for a while affects all of them alike.", units.Span(experiment.Turn))
 	}
 	if group := d.group(); group != nil {
 		if cpus, ok := group.Number("cpu_limit"); ok && cpus > 0 {

@@ -130,14 +130,10 @@ func newDraft(s *stack.Stack, cat *catalog.Catalog, w Want) (*draft, error) {
 		return nil, hint.With(fmt.Errorf("%s runs on another machine, and a sandbox here would say nothing about it", name), "run plumb rehearse on the machine where it runs, or --sandbox for a server with defaults")
 	}
 	if in, known := server.Bool("logged_in"); known && !in {
-		help := "run as root, or give a login with --dsn"
-		if gap, ok := s.GapFor(server.Ref, "version"); ok && gap.Hint != "" {
-			help = gap.Hint
-		}
-		return nil, hint.With(fmt.Errorf("the settings of %s could not be read", name), help)
+		return nil, hint.With(fmt.Errorf("the settings of %s could not be read", name), unread(s, server.Ref))
 	}
 	if server.Text("version") == "" {
-		return nil, hint.With(fmt.Errorf("the version of %s is not known, so no private server like it can be made", name), "run as root, or give a login with --dsn")
+		return nil, hint.With(fmt.Errorf("the version of %s is not known, so no private server like it can be made", name), unread(s, server.Ref))
 	}
 	if w.Like == nil {
 		d.program()
@@ -145,6 +141,14 @@ func newDraft(s *stack.Stack, cat *catalog.Catalog, w Want) (*draft, error) {
 		d.version, d.basedir = w.Like.Server.Version, w.Like.Server.Basedir
 	}
 	return d, nil
+}
+
+// unread gives the hint of the probe that could not read the server.
+func unread(s *stack.Stack, server stack.Ref) string {
+	if gap, ok := s.GapFor(server, "version"); ok && gap.Hint != "" {
+		return gap.Hint
+	}
+	return "plumb stack shows what could not be read, and why"
 }
 
 // serverOf finds the server that is rehearsed.

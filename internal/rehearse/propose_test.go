@@ -374,9 +374,12 @@ func TestProposalsThatCannotBe(t *testing.T) {
 		"two": {with: func(s *stack.Stack, _ *stack.Thing) {
 			s.Add("test", stack.Observation{Things: []*stack.Thing{stack.NewThing("postgres", "5432")}})
 		}, error: "2 servers here: mysql:3306, postgres:5432", hint: "--server mysql:3306"},
-		"remote":         {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("remote", stack.Bool(true), "test") }, error: "on another machine", hint: "on the machine"},
-		"no login":       {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("logged_in", stack.Bool(false), "test") }, error: "could not be read", hint: "--dsn"},
-		"no version":     {with: func(_ *stack.Stack, db *stack.Thing) { delete(db.Facts, "version") }, error: "version of mysql:3306 is not known", hint: "--dsn"},
+		"remote": {with: func(_ *stack.Stack, db *stack.Thing) { db.Set("remote", stack.Bool(true), "test") }, error: "on another machine", hint: "on the machine"},
+		"no login": {with: func(s *stack.Stack, db *stack.Thing) {
+			db.Set("logged_in", stack.Bool(false), "test")
+			s.Add("test", stack.Observation{Gaps: []stack.Gap{{Of: db.Ref, Facts: []string{"*"}, Why: "it refused", Hint: "give a login"}}})
+		}, error: "could not be read", hint: "give a login"},
+		"no version":     {with: func(_ *stack.Stack, db *stack.Thing) { delete(db.Facts, "version") }, error: "version of mysql:3306 is not known", hint: "plumb stack"},
 		"no place":       {with: func(_ *stack.Stack, db *stack.Thing) { delete(db.Links, "data") }, error: "find a place", hint: "--dir"},
 		"no memory":      {with: func(s *stack.Stack, _ *stack.Thing) { s.Host().Set("memory_available", stack.Int(100<<20), "test") }, error: "could have 50M of memory, half of what is free here, but needs at least 128M", hint: "free memory"},
 		"no such volume": {want: Want{Volume: "gp9"}, error: `no volume is called "gp9"`, hint: "gp3"},

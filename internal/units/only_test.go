@@ -18,13 +18,14 @@ var elsewhere = map[string]string{
 	"catalog/native.go":               "what servers read",
 	"rule/functions.go":               "names of units in rules",
 	"edit/edit.go":                    "below this package",
+	"forecast/date.go":                "how others write dates",
 	"storage/volume/limit_measure.go": "the name of a measurement, in the unit of a limit",
 }
 
 // A verb with a unit of bytes or time behind it ("%d MiB", "%.1fs"), and such a
-// unit alone, as it is put behind a number. A count of plain bytes is exact and
+// unit alone, as it is put behind a number; and a moment in UTC. A count of plain bytes is exact and
 // needs no way of its own.
-var written = regexp.MustCompile(`%[-+ #0-9.*]*[dfgsv] ?([KMGTP]i?B|kB|ns|us|µs|ms)\b|%[-+ #0-9.*]*[dfg] ?(s|min|h)\b|^ ([KMGTP]i?B|KiB|ms|µs|us|min|s|h)(/s)?$|^ ?[KMGT]iB(/s)?$`)
+var written = regexp.MustCompile(`%[-+ #0-9.*]*[dfgsv] ?([KMGTP]i?B|kB|ns|us|µs|ms)\b|%[-+ #0-9.*]*[dfg] ?(s|min|h)\b|^ ([KMGTP]i?B|KiB|ms|µs|us|min|s|h)(/s)?$|^ ?[KMGT]iB(/s)?$|15:04\S* (UTC|MST)$`)
 
 // TestNobodyElseWritesUnits: two packages that write the same number differently
 // make a reader look for the difference.

@@ -26,7 +26,7 @@ func Time(us float64) string {
 	case abs >= 1e3:
 		return Number(us/1e3) + " ms"
 	}
-	return Number(us) + " us"
+	return Number(us) + " µs"
 }
 
 // Age writes measured seconds as people say them: 67 min, 18 h, 3 days.
@@ -145,6 +145,9 @@ func Tick(ms float64) string {
 
 // Moment writes a moment, to the second: 2026-11-25 03:12:05 UTC.
 func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
+// Instant writes a moment, to the millisecond: 2026-11-25 03:12:05.250 UTC.
+func Instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
 
 // Minute writes a moment, to the minute: 2026-11-25 03:12 UTC.
 func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -50,11 +50,20 @@ func TestTimes(t *testing.T) {
 	for got, want := range map[string]string{
 		Span(2 * time.Second): "2 s", Span(350 * time.Millisecond): "0.35 s", Span(1200 * time.Microsecond): "1.20 ms", Span(150 * time.Second): "2m30s", Span(20 * time.Minute): "20m",
 		Planned(40*time.Second + 1): "40s", Planned(12*time.Minute + time.Second): "12m", Planned(200 * time.Minute): "3h20m",
-		Time(5e6): "5 s", Time(600e6): "10 min", Time(250e3): "250 ms", Time(0): "0 s", Age(119): "119 s", Age(67 * 60): "67 min", Age(18 * 3600): "18 h", Age(3 * 86400): "3 days",
+		Time(5e6): "5 s", Time(600e6): "10 min", Time(250e3): "250 ms", Time(500): "500 µs", Time(0): "0 s", Age(119): "119 s", Age(67 * 60): "67 min", Age(18 * 3600): "18 h", Age(3 * 86400): "3 days",
 		Spaced(1.234): "1.23 ms", Spaced(725e3): "12m5s", Spaced(math.NaN()): "–", Milliseconds(0.5): "500µs", Tick(10_000): "10 s", Tick(0.5): "500 µs",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestMoments(t *testing.T) {
+	at := time.Date(2026, 11, 25, 4, 12, 5, 250e6, time.FixedZone("", 3600))
+	for got, want := range map[string]string{Moment(at): "2026-11-25 03:12:05 UTC", Minute(at): "2026-11-25 03:12 UTC", Instant(at): "2026-11-25 03:12:05.250 UTC"} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Version is that of the form of a moment.
@@ -24,7 +25,7 @@ func (j *Judge) Moment(at time.Time) Moment {
 	defer j.mu.Unlock()
 	m := Moment{Version: Version, At: at.UTC(), Window: Length}
 	if j.now == nil {
-		m.Gaps = append(m.Gaps, series.Gap{Why: "no window of " + Length.String() + " is complete yet"})
+		m.Gaps = append(m.Gaps, series.Gap{Why: "no window of " + units.Span(Length) + " is complete yet"})
 		return m
 	}
 	w := j.now
@@ -68,6 +69,9 @@ func (j *Judge) verdicts(w *judged) []Verdict {
 		}
 		v := Verdict{ID: k.id, Server: k.server, Things: slices.Clone(st.things), Title: st.best.Title, Say: st.best.Say, Share: intervalOf(st.best),
 			Evidence: st.best.Evidence, Rules: rulesFor(k.server, st.best.Limit.Rules), Do: st.best.Do, Since: st.since}
+		if st.last.Before(w.to) { // it is raised until four say that it is not so, or twelve say nothing
+			v.Until = st.last
+		}
 		for _, o := range st.best.Objections {
 			v.Against = append(v.Against, Against{o.Says, o.Holds})
 		}

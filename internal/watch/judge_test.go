@@ -54,11 +54,18 @@ func TestRaisedInTimeAndCleared(t *testing.T) {
 	m.add(load{seconds: 90, reads: 300, each: 0.2, sessions: map[series.Class]float64{series.ClassCPU: 2}})
 	j := judge()
 	j.Picture(start, picture())
-	var raised, cleared, brief time.Duration
+	var raised, cleared, brief, seen time.Duration
 	for _, b := range m.batches {
 		j.Batch(b)
 		now := j.Moment(b.At)
-		is := find(now, "device/saturated") != nil
+		v := find(now, "device/saturated")
+		is := v != nil
+		if is && b.At.Sub(start) < 100*time.Second && !v.Until.IsZero() {
+			t.Errorf("%s after the start it was last seen at %s, and holds", b.At.Sub(start), v.Until)
+		}
+		if is && !v.Until.IsZero() {
+			seen = v.Until.Sub(start)
+		}
 		if raised == 0 && brief == 0 && len(now.Servers) > 0 && slices.Contains(now.Servers[0].Brief, "device/saturated") {
 			brief = b.At.Sub(start)
 		}
@@ -77,6 +84,9 @@ func TestRaisedInTimeAndCleared(t *testing.T) {
 	}
 	if cleared < 120*time.Second || cleared > 130*time.Second {
 		t.Errorf("cleared %s after the start; it ended after 1m40s", cleared)
+	}
+	if seen < 90*time.Second || seen > 110*time.Second {
+		t.Errorf("until it was cleared it was last seen %s after the start; it ended after 1m40s", seen)
 	}
 	got := j.Moment(j.Known())
 	if len(got.Timeline) != 1 || got.Timeline[0].To.IsZero() || got.Timeline[0].Share == nil {

@@ -93,7 +93,7 @@ type Verdict struct {
 	Rules    []string        `json:"rules,omitempty"` // what check says about the same
 	Do       []string        `json:"do,omitempty"`    // what a person can do, or have rehearsed
 	Since    time.Time       `json:"since"`
-	Until    time.Time       `json:"until,omitzero"` // zero: it holds now
+	Until    time.Time       `json:"until,omitzero"` // end of the last window that said so; zero: that is the newest
 }
 
 // Idle is the one verdict that is no limit: the server has little to do.

@@ -60,6 +60,9 @@ func TestReceiveIsLeft(t *testing.T) {
 	if g.content(t, target+"/data") != sums(t, g.pool.Dir+"/db/data") {
 		t.Error("something else was restored")
 	}
+	if left, err := filepath.Glob(state + "/lab/restore-*.lock"); err != nil || len(left) > 0 {
+		t.Errorf("locks are left: %q, %v", left, err)
+	}
 }
 
 // receiveOf finds the process that receives a dataset; 0 for none.

@@ -177,7 +177,7 @@ func (m *met) backup(t *testing.T, got *told, killed bool) bool {
 	case got == nil:
 		t.Fatal("a backup says nothing")
 	case got.Err != "":
-		if !strings.Contains(got.Err, "it builds on backup") && !strings.Contains(got.Err, "considered it dead") {
+		if !strings.Contains(got.Err, "it builds on backup") && !strings.Contains(got.Err, "can no longer be completed") {
 			t.Fatal(got.Err)
 		}
 		m.refused++

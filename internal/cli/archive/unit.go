@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/protect/policy"
+	"plumb/internal/units"
 )
 
 // unit is a systemd service that runs the same command.
@@ -70,7 +71,7 @@ func (o asked) mounts() string {
 func (o asked) more() (argv []string) {
 	all := [][2]string{{"--recipients-file", o.recipientsFile}, {"--wal-user", o.walUser}, {"--binlog-index", o.index}}
 	if o.index != "" {
-		all = append(all, [2]string{"--binlog-user", o.logUser}, [2]string{"--binlog-name", o.logOf}, [2]string{"--interval", o.every.String()})
+		all = append(all, [2]string{"--binlog-user", o.logUser}, [2]string{"--binlog-name", o.logOf}, [2]string{"--interval", units.Short(o.every)})
 	}
 	if o.lockDays > 0 {
 		all = append(all, [2]string{"--lock-days", strconv.Itoa(o.lockDays)})
@@ -78,7 +79,7 @@ func (o asked) more() (argv []string) {
 	if o.socket != socketOf(o.name) {
 		all = append(all, [2]string{"--socket", o.socket})
 	}
-	all = append(all, [2]string{"--timeout", o.within.String()})
+	all = append(all, [2]string{"--timeout", units.Short(o.within)})
 	for _, one := range all {
 		if strings.TrimSpace(one[1]) != "" {
 			argv = append(argv, one[0], one[1])

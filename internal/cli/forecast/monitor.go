@@ -63,7 +63,7 @@ func runMonitor(s *shell.Shell, f monitorFlags) error {
 	}
 	switch {
 	case f.interval < leastInterval:
-		return hint.Usage(fmt.Sprintf("--interval %s is not an interval between two samples", f.interval), fmt.Sprintf("%s or more, such as --interval 15s", leastInterval))
+		return hint.Usage(fmt.Sprintf("--interval %s is not an interval between two samples", units.Short(f.interval)), fmt.Sprintf("%s or more, such as --interval 15s", units.Short(leastInterval)))
 	case f.days < 0 || f.days > mostDays:
 		return hint.Usage(fmt.Sprintf("--days %d is out of range", f.days), fmt.Sprintf("0 to %d, such as --days 15", mostDays))
 	case !(f.series >= 0 && f.series <= mostSeries):

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
@@ -40,7 +39,7 @@ func made(t *testing.T, n int, step time.Duration, fill func(i int, b *series.Ba
 		b := series.Batch{Source: "made", Every: time.Second, At: morning.Add(time.Duration(i) * step)}
 		fill(i, &b)
 		w.Batch(b)
-		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+		if err := w.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -299,7 +298,7 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		"zfs --data 10G --recordsize 32M":                      "--recordsize 32M is not possible in ZFS",
 		"volume --size 1T --iops NaN":                          "--iops NaN is out of range",
 		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is not a share",
-		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s is out of range",
+		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h is out of range",
 	} {
 		fileio := filepath.Join("..", "..", "..", "fixtures", "forecast", "fileio.csv")
 		two := filepath.Join("..", "..", "..", "fixtures", "forecast", "volumes.csv")

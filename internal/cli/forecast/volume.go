@@ -16,6 +16,7 @@ import (
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
 	"plumb/knowledge"
 )
@@ -81,7 +82,7 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	case !(f.iops >= 0 && f.iops <= 1e9):
 		return hint.Usage(fmt.Sprintf("--iops %g is out of range", f.iops), "such as --iops 3000")
 	case f.lasts < 0:
-		return hint.Usage(fmt.Sprintf("--lasts %s is out of range", f.lasts), "such as --lasts 1h")
+		return hint.Usage(fmt.Sprintf("--lasts %s is out of range", units.Short(f.lasts)), "such as --lasts 1h")
 	}
 	if err := unitless(inBytes{"size", f.size, 1 << 30, "500G"}, inBytes{"io", f.io, leastBlock, "16K"}, inBytes{"throughput", f.throughput, leastOfAll, "100M"}); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
 	"plumb/internal/protect/instance"
+	"plumb/internal/units"
 	view "plumb/internal/view/protect"
 )
 
@@ -40,7 +41,7 @@ func (d drilling) validate() error {
 	case d.checks != "quick" && d.checks != "full":
 		return hint.Usage(fmt.Sprintf("--checks %s is not known", d.checks), "use quick or full")
 	case d.limit <= 0:
-		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time", d.limit), "give something like --max-time 1h")
+		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time", units.Short(d.limit)), "give something like --max-time 1h")
 	}
 	return nil
 }

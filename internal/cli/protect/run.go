@@ -101,7 +101,7 @@ func policyOf(name string) (*policy.Policy, error) {
 	}
 	text, err := shell.ReadFile(file, nil, shell.MostFile)
 	if err != nil {
-		return nil, hint.Usage(fmt.Sprintf("read the policy %s: %v", name, err), "plumb protect run --help shows one")
+		return nil, hint.With(fmt.Errorf("read the policy %s: %w", name, err), "plumb protect run --help shows one")
 	}
 	p, err := policy.Parse(file, text)
 	if err != nil {

@@ -267,7 +267,7 @@ of its data would reach it.
 
 func (v *caching) runWarm(ctx context.Context, pool string, datasets []string) error {
 	if v.limit < leastBoost || v.limit > mostBoost {
-		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time to read files", v.limit), "give something like --max-time 1h")
+		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time to read files", units.Short(v.limit)), "give something like --max-time 1h")
 	}
 	if err := v.Validate(); err != nil {
 		return err

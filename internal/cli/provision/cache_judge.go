@@ -14,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/provision/cache"
+	"plumb/internal/units"
 	view "plumb/internal/view/provision"
 )
 
@@ -49,7 +50,7 @@ different times can differ for other reasons; compare alternates to avoid that.
 
 func (v *caching) runJudge(ctx context.Context) error {
 	if v.runs < 4 || v.runs > 1000 || v.every < 100*time.Millisecond || v.every > time.Hour {
-		return hint.Usage(fmt.Sprintf("--windows %d --every %s is too little to judge by", v.runs, v.every), "give something like --windows 10 --every 6s")
+		return hint.Usage(fmt.Sprintf("--windows %d --every %s is too little to judge by", v.runs, units.Short(v.every)), "give something like --windows 10 --every 6s")
 	}
 	var before []cache.Window
 	if v.before != "" {
@@ -108,7 +109,7 @@ counters show what it serves (judge).
 
 func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err error) {
 	if v.times < 1 || v.times > 50 || v.every < time.Second || v.every > time.Hour {
-		return hint.Usage(fmt.Sprintf("--times %d --every %s is too little to judge by", v.times, v.every), "give something like --times 2 --every 6s")
+		return hint.Usage(fmt.Sprintf("--times %d --every %s is too little to judge by", v.times, units.Short(v.every)), "give something like --times 2 --every 6s")
 	}
 	if err := v.Validate(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/check"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // Source says which machine is read: this one, a server elsewhere, or a tape.
@@ -40,7 +41,7 @@ func (s Source) Validate() error {
 		return hint.Usage("--dsn logs in to a server, and --tape reads none", "give one of them")
 	}
 	if s.Timeout <= 0 {
-		return hint.Usage(fmt.Sprintf("--timeout %s leaves no time", s.Timeout), "give something like --timeout 30s")
+		return hint.Usage(fmt.Sprintf("--timeout %s leaves no time", units.Short(s.Timeout)), "give something like --timeout 30s")
 	}
 	return nil
 }

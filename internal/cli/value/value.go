@@ -19,7 +19,7 @@ import (
 type Seconds time.Duration
 
 // String implements pflag.Value.
-func (s *Seconds) String() string { return time.Duration(*s).String() }
+func (s *Seconds) String() string { return units.Short(time.Duration(*s)) }
 
 // Type implements pflag.Value.
 func (s *Seconds) Type() string { return "duration" }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/series"
@@ -47,7 +46,7 @@ func recordStatements(t *testing.T, dir string) {
 		if i%10 == 0 {
 			k.Batch(statementsAt(i))
 		}
-		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+		if err := w.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	"plumb/internal/view/metrics"
 	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
@@ -112,7 +113,7 @@ func (f *metricsFlags) validate() error {
 	}
 	switch {
 	case f.every < time.Second || f.every > time.Hour:
-		return hint.Usage(fmt.Sprintf("--interval %s is out of range", f.every), "1s to 1h")
+		return hint.Usage(fmt.Sprintf("--interval %s is out of range", units.Short(f.every)), "1s to 1h")
 	case !slices.Contains(writeVersions(), f.version):
 		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "use "+hint.OneOf(writeVersions()))
 	case f.mostSeries < 100 || f.mostSeries > 1_000_000:

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	"plumb/internal/view/metrics"
 )
 
@@ -81,7 +82,7 @@ func (f *nagiosFlags) validate() error {
 	case !(f.limits.Critical >= 0 && f.limits.Critical <= 1):
 		return fmt.Errorf("--critical %v is out of range: 0 to 1, such as 0.5 for half of a server's active time", f.limits.Critical)
 	case f.limits.Late <= 0:
-		return fmt.Errorf("--max-age %s is out of range: more than 0, such as 2m", f.limits.Late)
+		return fmt.Errorf("--max-age %s is out of range: more than 0, such as 2m", units.Short(f.limits.Late))
 	case f.limits.Point < 0 || f.limits.Proof < 0:
 		return errors.New("--max-point-age and --max-proof-age cannot be negative; 0 checks neither")
 	}

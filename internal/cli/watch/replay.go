@@ -16,6 +16,7 @@ import (
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
 	"plumb/internal/series"
+	"plumb/internal/units"
 	recordview "plumb/internal/view/record"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -84,7 +85,7 @@ const (
 
 func (f replayFlags) validate() error {
 	if f.before < time.Minute || f.before > mostBefore {
-		return hint.Usage(fmt.Sprintf("--before %s is out of range", f.before), "1m to 24h")
+		return hint.Usage(fmt.Sprintf("--before %s is out of range", units.Short(f.before)), "1m to 24h")
 	}
 	if f.file != "" && f.dir != "" {
 		return hint.Usage("--from-file and --dir cannot be combined", "give one of them")

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/await"
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
@@ -120,7 +119,7 @@ func live(t *testing.T, dir string, minutes int) (said map[time.Time]string) {
 				said[k.known] = asJSON(t, j.Moment(k.known))
 			}
 		}
-		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+		if err := w.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/incident"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
 )
@@ -117,7 +118,7 @@ func (f watchFlags) validate() error {
 		return f.Validate()
 	}
 	if f.span < leastSpan || f.span > 24*time.Hour {
-		return hint.Usage(fmt.Sprintf("--for %s is out of range", f.span), fmt.Sprintf("%s to 24h", leastSpan))
+		return hint.Usage(fmt.Sprintf("--for %s is out of range", units.Short(f.span)), fmt.Sprintf("%s to 24h", units.Short(leastSpan)))
 	}
 	return cmp.Or(sortable(f.sort), f.Validate())
 }

@@ -36,7 +36,7 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 		}
 	}
 	if a.in == nil || a.thing == nil || a.in.target.Address == "" {
-		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s cannot be reached from here", w.Knob.Of), What: "is it running? run as root, or give a login with --dsn"}
+		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s cannot be reached from here", w.Knob.Of), What: "is it running? " + a.loginHint()}
 	}
 	a.ctx = a.in.reads(ctx)
 	a.in.flavor, a.in.version = a.thing.Text("flavor"), a.thing.Text("version")
@@ -47,6 +47,10 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 		}
 	}
 	return a.recipe()
+}
+
+func (a *alteration) loginHint() string {
+	return observe.LoginHint(a.h, a.in != nil && a.in.process == nil)
 }
 
 // alteration is one variable of one server on its way to another value.

@@ -1,12 +1,14 @@
 package mysql
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
@@ -174,6 +176,18 @@ func TestPoolSteps(t *testing.T) {
 			if growing := c.to > 128*mib; (a.Switch.Guard != nil) != growing {
 				t.Errorf("%s: guard %v", c.name, a.Switch.Guard)
 			}
+		}
+	}
+}
+
+// TestRecipeUnreached: whoever is root already is not told to become it.
+func TestRecipeUnreached(t *testing.T) {
+	cat := hosttest.Catalog(t)
+	for root, want := range map[bool]string{false: "is it running? run as root, or give a login with --dsn", true: "is it running? give a login with --dsn"} {
+		_, err := NewSetter(cat, nil).Recipe(t.Context(), hosttest.Map{Who: host.About{Root: root}}, &stack.Stack{},
+			change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "mysql", Name: "3306"}, Name: "sync_binlog"}, To: stack.Int(1), Fact: cat.Fact("mysql", "sync_binlog")})
+		if r, ok := errors.AsType[*change.Refusal](err); !ok || r.What != want {
+			t.Errorf("root %v: %v", root, err)
 		}
 	}
 }

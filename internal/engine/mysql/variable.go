@@ -129,7 +129,7 @@ func (a *alteration) row(query string) ([]*string, error) {
 	case a.ctx.Err() != nil:
 		return nil, a.ctx.Err()
 	case err != nil:
-		return nil, &change.Refusal{Why: err.Error(), What: "run as root, or give a login with --dsn"}
+		return nil, &change.Refusal{Why: err.Error(), What: a.loginHint()}
 	case len(rows.Values) == 0:
 		why := fmt.Sprintf("this server (%s %s) has no variable %s", a.in.flavor, a.in.version, a.name)
 		if removed := a.want.Fact.Knob.Removed; removed != "" {

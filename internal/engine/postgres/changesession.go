@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/await"
 	"plumb/internal/host"
+	"plumb/internal/units"
 )
 
 // reload makes the server read its files again. The server answers before it
@@ -80,7 +81,7 @@ func (s *changeSession) reload(ctx context.Context) error {
 			err = await.Pause(ctx, wait)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("the server has not read its files again within %v: its log says why", reloadTime)
+			return fmt.Errorf("the server has not read its files again within %s: its log says why", units.Span(reloadTime))
 		}
 		if err != nil {
 			return err

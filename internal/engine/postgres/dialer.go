@@ -18,6 +18,7 @@ import (
 	"plumb/internal/host/reach"
 	"plumb/internal/host/statement"
 	"plumb/internal/host/trust"
+	"plumb/internal/units"
 )
 
 // Dialer opens sessions: read-only ones, and for package change ones that may
@@ -88,7 +89,7 @@ func open(ctx context.Context, t host.Target, login host.Login, c credentials, p
 	defer cancel()
 	conn, err := pgconn.ConnectConfig(ctx, cfg)
 	if errors.Is(err, context.DeadlineExceeded) && all.Err() == nil {
-		return nil, fmt.Errorf("as %s: %w: no answer within %v", c.user, host.ErrDown, dialTime)
+		return nil, fmt.Errorf("as %s: %w: no answer within %s", c.user, host.ErrDown, units.Span(dialTime))
 	}
 	if kept := host.Withheld(err); kept != nil {
 		return nil, kept

@@ -26,7 +26,7 @@ func (p *Probe) Find(ctx context.Context, h host.Reader, seen *stack.Stack, of s
 		case in.process == nil:
 			return Found{}, hint.With(fmt.Errorf("%s runs on another machine", of), "run Plumb there")
 		case in.data == "" || in.target.Address == "":
-			return Found{}, hint.With(fmt.Errorf("the data directory and socket of %s are not known", of), "run as root, or give a login with --dsn")
+			return Found{}, hint.With(fmt.Errorf("the data directory and socket of %s are not known", of), observe.LoginHint(h, false))
 		default:
 			return Found{Local: in.local, Target: in.target, Data: in.data}, nil
 		}

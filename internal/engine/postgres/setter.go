@@ -11,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -39,7 +40,7 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 		}
 	}
 	if a.in == nil || a.thing == nil || a.in.target.Address == "" {
-		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s cannot be reached from here", w.Knob.Of), What: "is it running? run as root, or give a login with --dsn"}
+		return change.Recipe{}, &change.Refusal{Why: fmt.Sprintf("%s cannot be reached from here", w.Knob.Of), What: "is it running? " + a.loginHint()}
 	}
 	a.ctx = a.in.reads(ctx)
 	for _, step := range []func() error{a.readServer, a.readRow, a.possible, a.readValue, a.readFiles} {
@@ -51,6 +52,10 @@ func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w
 		return a.editRecipe()
 	}
 	return a.alterRecipe()
+}
+
+func (a *alteration) loginHint() string {
+	return observe.LoginHint(a.h, a.in != nil && a.in.process == nil)
 }
 
 // alteration is one setting of one server on its way to another value.
@@ -80,7 +85,7 @@ func (a *alteration) ask(query string) ([][]*string, error) {
 	if a.ctx.Err() != nil {
 		return nil, err
 	}
-	return nil, &change.Refusal{Why: err.Error(), What: "run as root, or give a login with --dsn"}
+	return nil, &change.Refusal{Why: err.Error(), What: a.loginHint()}
 }
 
 func rowQuery(name string) string {

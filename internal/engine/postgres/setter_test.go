@@ -236,3 +236,15 @@ func TestRecipeOfFile(t *testing.T) {
 		}
 	}
 }
+
+// TestRecipeUnreached: whoever is root already is not told to become it.
+func TestRecipeUnreached(t *testing.T) {
+	cat := hosttest.Catalog(t)
+	for root, want := range map[bool]string{false: "is it running? run as root, or give a login with --dsn", true: "is it running? give a login with --dsn"} {
+		_, err := NewSetter(cat, nil).Recipe(t.Context(), hosttest.Map{Who: host.About{Root: root}}, &stack.Stack{},
+			change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "work_mem"}, To: stack.Int(1 << 20), Fact: cat.Fact("postgres", "work_mem")})
+		if r, ok := errors.AsType[*change.Refusal](err); !ok || r.What != want {
+			t.Errorf("root %v: %v", root, err)
+		}
+	}
+}

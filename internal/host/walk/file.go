@@ -50,6 +50,13 @@ func (p Place) Look() (fd int, st unix.Stat_t, err error) {
 	return fd, st, nil
 }
 
+// Has tells whether a file that was opened here is still the one of its name.
+func (p Place) Has(f *os.File) bool {
+	var here, opened unix.Stat_t
+	return unix.Fstatat(p.dir, p.base, &here, unix.AT_SYMLINK_NOFOLLOW) == nil && unix.Fstat(int(f.Fd()), &opened) == nil &&
+		here.Dev == opened.Dev && here.Ino == opened.Ino
+}
+
 // Remove removes a file or an empty directory, and syncs the directory it was in.
 func (p Place) Remove() error {
 	if err := p.unlink(); err != nil {

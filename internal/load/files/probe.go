@@ -10,6 +10,7 @@ import (
 	"plumb/internal/host/proc"
 	"plumb/internal/host/scratch"
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 const (
@@ -103,7 +104,7 @@ func newProber(c FsyncConfig) (*prober, error) {
 // checkRows gives how many files the writers of any row need.
 func checkRows(c FsyncConfig) (files int, err error) {
 	if c.Time < leastRowTime {
-		return 0, fmt.Errorf("%s for each row is too short: at least %s", c.Time, leastRowTime)
+		return 0, fmt.Errorf("%s for each row is too short: at least %s", units.Short(c.Time), units.Short(leastRowTime))
 	}
 	files = 1
 	for _, r := range c.Rows {

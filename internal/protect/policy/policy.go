@@ -355,7 +355,7 @@ func parseSpan(text string) (time.Duration, error) {
 func short(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= day && d%day == 0 {
-		return fmt.Sprintf("%dd", d/day)
+		return fmt.Sprintf("%dd", int64(d/day))
 	}
 	return units.Short(d)
 }

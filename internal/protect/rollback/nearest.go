@@ -17,16 +17,14 @@ import (
 	"plumb/internal/units"
 )
 
-const moment = "2006-01-02 15:04:05.000 UTC"
-
 // later is an error unless a time is so long after a point that none of what was committed from then on can be in it.
 func later(to replay.Target, p protect.Point) error {
 	switch t := p.Times; {
 	case !to.Time.After(t.Began):
-		return fmt.Errorf("%s is before the point %s, which was begun at %s", to.Text, p.ID, t.Began.UTC().Format(moment))
+		return fmt.Errorf("%s is before the point %s, which was begun at %s", to.Text, p.ID, units.Instant(t.Began))
 	case !to.Time.After(t.Until()):
 		return fmt.Errorf("%s is between the beginning of point %s (%s) and its last snapshot (%s): what was committed after that time may be in it",
-			to.Text, p.ID, t.Began.UTC().Format(moment), t.Until().UTC().Format(moment))
+			to.Text, p.ID, units.Instant(t.Began), units.Instant(t.Until()))
 	}
 	return nil
 }

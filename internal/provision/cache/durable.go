@@ -13,6 +13,7 @@ import (
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -34,7 +35,7 @@ func Write(ctx context.Context, dir string, d time.Duration) (*Durable, error) {
 		return nil, fmt.Errorf("time durable writes in %s: %w", dir, files.WithHint(err, dir))
 	}
 	if len(r.Rows) != 1 || r.Rows[0].Summary.N == 0 {
-		return nil, hint.With(fmt.Errorf("no write in %s was durable within %s", dir, d), "make the turns longer with --every")
+		return nil, hint.With(fmt.Errorf("no write in %s was durable within %s", dir, units.Span(d)), "make the turns longer with --every")
 	}
 	s := r.Rows[0].Summary
 	return &Durable{Median: s.P50.Seconds(), P99: s.P99.Seconds(), Writes: s.N}, nil

@@ -139,11 +139,10 @@ func (m *poolMaking) alike() error {
 	}
 	var groups [][]disk.Disk
 	for range len(m.pool.Data) / width {
-		groups = append(groups, take(width))
-	}
-	for _, g := range groups {
+		g := take(width)
 		least := slices.MinFunc(g, func(a, b disk.Disk) int { return cmp.Compare(a.Size, b.Size) })
 		m.out.Room += least.Size * int64(width-m.pool.Survives())
+		groups = append(groups, g)
 	}
 	groups = append(groups, take(len(m.pool.Special)), take(len(m.pool.Log)))
 	for _, g := range groups {

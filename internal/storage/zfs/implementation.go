@@ -15,8 +15,9 @@ import (
 
 // daemon is a running zfs-fuse; pid is 0 when OpenZFS runs instead.
 type daemon struct {
-	pid  int
-	args []string
+	pid   int
+	args  []string
+	doubt error // why it is not known to be the one of our mounts; nil if it is
 }
 
 // implementation tells OpenZFS and zfs-fuse apart: the one is a module in the
@@ -52,7 +53,9 @@ func fuseInstalled(ctx context.Context, h host.Reader) (bool, error) {
 	return false, nil
 }
 
-func findDaemon(ctx context.Context, h host.Reader) (daemon, error) {
+// findDaemon finds the zfs-fuse of our mounts: one that mounts elsewhere, as in a container, has pools that are none of ours. If it
+// cannot be seen where one mounts, it is only taken when no other is known to be ours.
+func findDaemon(ctx context.Context, h host.Reader) (doubtful daemon, err error) {
 	comms, err := h.Glob(ctx, "/proc/[0-9]*/comm")
 	if err != nil {
 		return daemon{}, fmt.Errorf("look for the zfs-fuse daemon: %w", err)
@@ -67,6 +70,14 @@ func findDaemon(ctx context.Context, h host.Reader) (daemon, error) {
 			continue
 		}
 		d := daemon{pid: pid}
+		same, err := mountsHere(ctx, h, path.Dir(name))
+		switch d.doubt = err; {
+		case err != nil && doubtful.pid == 0:
+			doubtful = d
+			continue
+		case !same:
+			continue
+		}
 		args, err := h.ReadFile(ctx, path.Join(path.Dir(name), "cmdline"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return d, fmt.Errorf("read the command line of zfs-fuse: %w", err)
@@ -74,7 +85,17 @@ func findDaemon(ctx context.Context, h host.Reader) (daemon, error) {
 		d.args = strings.Split(strings.TrimRight(string(args), "\x00"), "\x00")
 		return d, nil
 	}
-	return daemon{}, nil
+	return doubtful, nil
+}
+
+// mountsHere tells whether a process is in our mount namespace.
+func mountsHere(ctx context.Context, h host.Reader, dir string) (bool, error) {
+	ours, err := h.Readlink(ctx, "/proc/self/ns/mnt")
+	if err != nil {
+		return false, err
+	}
+	theirs, err := h.Readlink(ctx, path.Join(dir, "ns/mnt"))
+	return theirs == ours, err
 }
 
 // maxARC finds the ARC limit on the daemon's command line, in bytes.

@@ -3,6 +3,7 @@ package zfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -132,7 +133,9 @@ func (l *look) fuseARC(ctx context.Context, d daemon) {
 		observe.SetFigures(l.module, stats, figures, dir)
 		return
 	}
-	if limit, ok := maxARC(d.args); ok {
+	if d.doubt != nil {
+		l.gap(l.module.Ref, fmt.Errorf("see whether zfs-fuse, process %d, is the one that mounts here: %w", d.pid, d.doubt), "arc_limit")
+	} else if limit, ok := maxARC(d.args); ok {
 		l.module.Set("arc_limit", stack.Int(limit), "command line of zfs-fuse")
 	}
 	l.obs.Gap(l.module.Ref, "zfs-fuse runs without "+fuseKstat, "it was started with --no-kstat-mount", "arc_*", "l2_*")

@@ -2,6 +2,7 @@ package zfs
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"reflect"
 	"slices"
@@ -192,6 +193,26 @@ func TestLookOnAHostWithoutZFSIsEmpty(t *testing.T) {
 	if len(s.Things)+len(s.Gaps) != 0 {
 		t.Errorf("found %v, %v", s.Things, s.Gaps)
 	}
+}
+
+// TestOneZFSFuseOfSeveral: the one that mounts where we look is asked about. The others have lower numbers, and come first.
+func TestOneZFSFuseOfSeveral(t *testing.T) {
+	m := hosttest.Map{Files: map[string]string{"/usr/sbin/zfs-fuse": ""}, Links: map[string]string{"/proc/self/ns/mnt": "mnt:[1]"}, Errors: map[string]error{}}
+	for pid, megabytes := range map[string]string{"1100": "16", "1200": "32", "1300": "64"} {
+		m.Files["/proc/"+pid+"/comm"], m.Files["/proc/"+pid+"/cmdline"] = "zfs-fuse\n", "zfs-fuse\x00-n\x00-m\x00"+megabytes+"\x00"
+		m.Links["/proc/"+pid+"/ns/mnt"] = "mnt:[" + pid + "]"
+	}
+	if s := lookAt(t, m); len(s.Things)+len(s.Gaps) != 0 {
+		t.Errorf("none mounts here: found %v, %v", s.Things, s.Gaps)
+	}
+	m.Errors["link /proc/1200/ns/mnt"] = fs.ErrPermission
+	s := lookAt(t, m)
+	unknown(t, s, "zfs", "module", "arc_limit")
+	if g, _ := s.GapFor(stack.Ref{Kind: "zfs", Name: "module"}, "arc_limit"); !strings.Contains(g.Why, "process 1200") || g.Hint != "run as root" {
+		t.Errorf("not to be seen where it mounts: %+v", g)
+	}
+	m.Links["/proc/1300/ns/mnt"] = "mnt:[1]"
+	check(t, lookAt(t, m), "zfs:module", map[string]stack.Value{"implementation": stack.Text("zfs-fuse"), "arc_limit": stack.Int(64 << 20)})
 }
 
 // The texts are captured from zfs-fuse 0.7.0; the files of /zfs-kstat are

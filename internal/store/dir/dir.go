@@ -23,6 +23,7 @@ import (
 	"plumb/internal/backup/store"
 	"plumb/internal/dice"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // Dir is a directory.
@@ -172,7 +173,7 @@ func alone(ctx context.Context, f *os.File) error {
 			return err
 		}
 		if time.Now().After(late) {
-			return &store.Trouble{Err: fmt.Errorf("another process has held the lock %s for %s", aside+"lock", lockTime)}
+			return &store.Trouble{Err: fmt.Errorf("another process has held the lock %s for %s", aside+"lock", units.Span(lockTime))}
 		}
 		if err := await.Pause(ctx, 5*time.Millisecond); err != nil {
 			return err

@@ -67,7 +67,7 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 }
 
 func transaction(t replay.Transaction) string {
-	words := []string{t.Time.UTC().Format("2006-01-02 15:04:05.000 MST")}
+	words := []string{units.Instant(t.Time)}
 	if t.GTID != "" {
 		words = append(words, t.GTID)
 	}

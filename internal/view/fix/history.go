@@ -77,11 +77,10 @@ func State(c *change.Change, now time.Time) string {
 	case "overdue":
 		return "not confirmed in time, in force"
 	case "try":
-		form := "15:04:05 UTC"
 		if c.Try.Sub(now) >= 12*time.Hour { // the time alone could be of today or tomorrow
-			form = "2006-01-02 15:04 UTC"
+			return "try until " + units.Minute(c.Try)
 		}
-		return "try until " + c.Try.UTC().Format(form)
+		return "try until " + c.Try.UTC().Format(time.TimeOnly) + " UTC"
 	case "forgotten":
 		if n := c.Forgotten(); n < len(c.Acts) {
 			return "undone, " + units.Count(n, "act") + " forgotten"

@@ -50,7 +50,7 @@ func changeLeft(c *change.Change, now time.Time) Leftover {
 	case c.Damage != nil:
 		return Leftover{fmt.Sprintf("change %d may be in force: %s", c.Number, strings.ReplaceAll(c.Damage.Error(), "\n", "; ")), false}
 	case !c.Try.IsZero() && !c.Confirmed && !c.Overdue(now):
-		return Leftover{fmt.Sprintf("%s is on trial until %s: plumb confirm %d, or plumb undo %d", name, c.Try.UTC().Format("15:04:05 UTC"), c.Number, c.Number), true}
+		return Leftover{fmt.Sprintf("%s is on trial until %s: plumb confirm %d, or plumb undo %d", name, units.Moment(c.Try), c.Number, c.Number), true}
 	}
 	return Leftover{fmt.Sprintf("%s is in force: plumb undo %d", name, c.Number), false}
 }

@@ -28,7 +28,7 @@ func TestLeftovers(t *testing.T) {
 		errors.New("read a.book: damaged"), at.Add(30*time.Minute))
 	want := []Leftover{
 		{"change 2 of 2026-01-02 03:04 UTC is in force: plumb undo 2", false},
-		{"change 3 of 2026-01-02 03:04 UTC is on trial until 04:04:00 UTC: plumb confirm 3, or plumb undo 3", true},
+		{"change 3 of 2026-01-02 03:04 UTC is on trial until 2026-01-02 04:04:00 UTC: plumb confirm 3, or plumb undo 3", true},
 		{"change 4 of 2026-01-02 03:04 UTC is in force: plumb undo 4", false},
 		{"change 5 of 2026-01-02 03:04 UTC is in force: plumb undo 5", false},
 		{"change 6 of 2026-01-02 03:04 UTC is in force: plumb undo 6", false},

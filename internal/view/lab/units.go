@@ -89,7 +89,7 @@ func isBaseline(r report.Report, arm string) bool {
 	return slices.ContainsFunc(r.Verdicts, func(v report.Comparison) bool { return v.Baseline == arm })
 }
 
-// CostNumber writes what an operation cost: 286 us, 12.3 KiB, 0.98.
+// CostNumber writes what an operation cost: 286 µs, 12.3 KiB, 0.98.
 func CostNumber(unit string) func(float64) string {
 	switch unit {
 	case "us/op":

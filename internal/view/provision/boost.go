@@ -3,7 +3,6 @@ package provision
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
@@ -49,7 +48,7 @@ func BoostDocument(p boost.Plan, d change.Draft, unit bool) BoostJSON {
 // BoostPlan says what will be set, for how long, and what a crash meanwhile loses.
 func BoostPlan(p boost.Plan, d change.Draft, unit bool, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Bold, 0, fmt.Sprintf("%s, for at most %s:", p.Of, length(p.For)))
+	o.Para(page.Bold, 0, fmt.Sprintf("%s, for at most %s:", p.Of, units.Short(p.For)))
 	for _, s := range d.Steps {
 		text := fmt.Sprintf("%s: %s, now %s", s.Knob.Name, catalog.Show(s.Want.Fact, s.To), catalog.Show(s.Want.Fact, s.Now))
 		if s.Because != "" {
@@ -97,7 +96,7 @@ func BoostOutcome(p boost.Plan, r boost.Result, screen page.Screen) string {
 	}
 	o.Para(page.Normal, 0, text+".")
 	if r.Over {
-		o.Para(page.Yellow, 0, fmt.Sprintf("The time of %s was over before that: the rest of the command ran with the old values.", length(p.For)))
+		o.Para(page.Yellow, 0, fmt.Sprintf("The time of %s was over before that: the rest of the command ran with the old values.", units.Short(p.For)))
 	}
 	for _, l := range r.Left {
 		o.Para(page.Yellow, 0, "Somebody changed it meanwhile, so it was left as it is: "+l+".")
@@ -119,16 +118,4 @@ func names(refs []stack.Ref) (all []string) {
 		all = append(all, r.String())
 	}
 	return all
-}
-
-// length is a time as somebody types it.
-func length(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

@@ -33,7 +33,7 @@ func CacheAddition(a cache.Addition, screen page.Screen) string {
 // CacheWarming says what will be read, under which parameters.
 func CacheWarming(w cache.Warming, d change.Draft, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Bold, 0, fmt.Sprintf("Every file below %s is read once (%s), for at most %s.", strings.Join(w.Dirs, ", "), units.Bytes(w.Data), length(w.Plan.For)))
+	o.Para(page.Bold, 0, fmt.Sprintf("Every file below %s is read once (%s), for at most %s.", strings.Join(w.Dirs, ", "), units.Bytes(w.Data), units.Short(w.Plan.For)))
 	for _, s := range d.Steps {
 		o.Hang(page.Normal, "  ", fmt.Sprintf("%s: %s, now %s: %s", s.Knob.Name, catalog.Show(s.Want.Fact, s.To), catalog.Show(s.Want.Fact, s.Now), s.Because))
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
@@ -180,7 +179,7 @@ func ink(harm string) page.Ink {
 func Outcome(r propose.Result, s page.Screen) string {
 	out := page.NewPage(s)
 	for _, c := range r.Stages {
-		out.Sides(fmt.Sprintf("%4d  ", c.Change), page.Normal, c.Name, page.Dim, units.Count(c.Acts, "act")+", "+units.Short(c.Took.Round(10*time.Millisecond)))
+		out.Sides(fmt.Sprintf("%4d  ", c.Change), page.Normal, c.Name, page.Dim, units.Count(c.Acts, "act")+", "+units.Span(c.Took))
 	}
 	if len(r.Stages) > 0 {
 		out.Blank()

@@ -223,8 +223,7 @@ func (m model) timelineRows() (out []row) {
 	b := m.shown
 	for i := len(b.Timeline) - 1; i >= 0; i-- {
 		s := b.Timeline[i]
-		began, _, _ := strings.Cut(s.When, " to ")
-		r := row{key: s.ID + s.Server + began, title: s.ID + " of " + s.Server, text: m.spanLine(s.When, s.Lasted, bar(s), s.ID, s.Server+" "+s.Cost)}
+		r := row{key: s.Key, title: s.ID + " of " + s.Server, text: m.spanLine(s.When, s.Lasted, bar(s), s.ID, s.Server+" "+s.Cost)}
 		if s.Holds {
 			r.ink, r.detail = page.Red, verdictsOf(b, s.ID, s.Server)
 		} else {

@@ -208,6 +208,28 @@ func TestTheCursorStaysOnItsRow(t *testing.T) {
 	}
 }
 
+// TestTheCursorStaysOverMidnight: from then on a time of the evening before is shown with its day.
+func TestTheCursorStaysOverMidnight(t *testing.T) {
+	evening := viewtest.Moment(9)
+	midnight := evening.At.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	for i := range evening.Timeline {
+		evening.Timeline[i].From, evening.Timeline[i].To = midnight.Add(time.Duration(i-9)*time.Minute), time.Time{}
+	}
+	board := func(of watch.Moment, at time.Time) boardMsg {
+		of.At = at
+		return boardMsg{view.MakeBoard(of, hosttest.Windows(t)), start}
+	}
+	m := play(t, newModel(page.Screen{Width: 80}, 24, start), board(evening, midnight.Add(-time.Second)), "4", "down")
+	before := m.rows(timelinePane)[1]
+	newer := evening.Timeline[0]
+	newer.From = midnight
+	evening.Timeline = append(evening.Timeline[:len(evening.Timeline):len(evening.Timeline)], newer)
+	m = play(t, m, board(evening, midnight.Add(time.Second)))
+	if after := m.rows(timelinePane)[2]; m.cursor[timelinePane] != 2 || after.title != before.title || after.text == before.text {
+		t.Errorf("the cursor is in row %d; it was on\n%s, which is now\n%s", m.cursor[timelinePane], before.text, after.text)
+	}
+}
+
 func TestQuit(t *testing.T) {
 	for _, key := range []string{"q", "ctrl+c"} {
 		for _, open := range []string{"1", "?"} {

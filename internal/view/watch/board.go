@@ -91,6 +91,7 @@ type BoardVerdict struct {
 // BoardSpan is the time in which a verdict held. From and To are parts of the
 // hour before the moment, 0 to 1.
 type BoardSpan struct {
+	Key    string  `json:"key"` // tells it from others; When changes at midnight
 	ID     string  `json:"id"`
 	Server string  `json:"server"`
 	Title  string  `json:"title"`
@@ -223,7 +224,7 @@ func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != watch.I
 
 // boardServer says what limits a server: the first of its verdicts.
 func boardServer(m watch.Moment, s watch.Server) BoardServer {
-	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: active(s), Rates: each(s.Rates, boardValue)}
+	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: active(s, m.Window), Rates: each(s.Rates, boardValue)}
 	if s.Active != nil {
 		out.Active = page.Known(*s.Active)
 	}
@@ -236,7 +237,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	case len(raised) > 0:
 		v := raised[0]
 		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
-		out.Detail = costSince(v, since(v.Since, m.At))
+		out.Detail = costSince(v, m.At, since(v.Since, m.At))
 	case !s.Up:
 		out.Now = "Nothing was read from it in this window."
 	default:
@@ -256,12 +257,20 @@ func cost(id string, share *watch.Interval) string {
 	return interval(*share) + " of the active time"
 }
 
+// costThen says what a verdict costs, and of one that the newest window does not show, when that was.
+func costThen(v watch.Verdict, at time.Time) string {
+	if v.Until.IsZero() {
+		return cost(v.ID, v.Share)
+	}
+	return cost(v.ID, v.Share) + ", last seen at " + clock(v.Until, at)
+}
+
 // costSince says what a verdict costs, unless that is nothing, and since when.
-func costSince(v watch.Verdict, when string) string {
+func costSince(v watch.Verdict, at time.Time, when string) string {
 	if v.ID == watch.Idle {
 		return "since " + when
 	}
-	return cost(v.ID, v.Share) + " · since " + when
+	return costThen(v, at) + " · since " + when
 }
 
 func since(from, at time.Time) string {
@@ -280,7 +289,7 @@ func clock(t, at time.Time) string {
 func plains(all []string) []string { return each(all, Plain) }
 
 func boardVerdict(v watch.Verdict, at time.Time, cat *catalog.Catalog) BoardVerdict {
-	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: cost(v.ID, v.Share), Since: clock(v.Since, at) + " UTC",
+	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: costThen(v, at), Since: clock(v.Since, at) + " UTC",
 		Say: Plain(v.Say), Because: Plain(strings.Join(v.Causes, ", ")), Causes: Plain(strings.Join(v.Effects, ", ")), Evidence: []string{},
 		Do: plains(v.Do), Rules: plains(v.Rules)}
 	for _, e := range v.Evidence {
@@ -295,7 +304,7 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 	if holds {
 		to = at
 	}
-	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.ID, s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
+	out := BoardSpan{Key: Plain(s.ID + " " + s.Server.String() + " " + s.From.UTC().Format(time.RFC3339Nano)), ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.ID, s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
 		From: ofHour(s.From, at), To: ofHour(to, at), When: clock(s.From, at) + " to "}
 	if holds {
 		out.When += "now"

@@ -131,3 +131,27 @@ func TestWhatBeganOnAnotherDayNamesIt(t *testing.T) {
 		t.Errorf("of today: %s", today)
 	}
 }
+
+// TestAVerdictThatIsNotClearedYet: what the newest window does not show is told of the time when it was seen, and does not contradict
+// what is told of now.
+func TestAVerdictThatIsNotClearedYet(t *testing.T) {
+	cat, m := hosttest.Windows(t), moment()
+	none := 0.0
+	m.Servers[0].Active = &none
+	for i := range m.Verdicts {
+		m.Verdicts[i].Until = at.Add(-20 * time.Second)
+	}
+	b := view.MakeBoard(m, cat)
+	for what, got := range map[string]string{"screen": view.Text(m, cat, page.Screen{Width: 120}), "detail": b.Servers[0].Detail, "verdict": b.Verdicts[0].Cost} {
+		if !strings.Contains(got, "of the active time, last seen at 03:11:45") {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	if want := "0 active sessions in the last 5 s"; b.Servers[0].Load != want {
+		t.Errorf("load %q, want %q", b.Servers[0].Load, want)
+	}
+	now, then := view.Document(moment(), cat).Verdicts[0], view.Document(m, cat).Verdicts[0]
+	if now.Until != nil || then.Until == nil || !then.Until.Equal(at.Add(-20*time.Second)) {
+		t.Errorf("in JSON now until %v, then until %v", now.Until, then.Until)
+	}
+}

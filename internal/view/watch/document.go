@@ -148,6 +148,7 @@ type WatchVerdict struct {
 	Rules    []string        `json:"rules"`
 	Do       []string        `json:"do"`
 	Since    time.Time       `json:"since"`
+	Until    *time.Time      `json:"until,omitempty"` // when it was last so, if that is not the newest window; all but since is of then
 }
 
 // WatchEvidence is a fact that decided.
@@ -284,12 +285,16 @@ func indexesJSON(i *watch.Indexes) *WatchIndexes {
 }
 
 func verdictJSON(v watch.Verdict, cat *catalog.Catalog) WatchVerdict {
+	var until *time.Time
+	if !v.Until.IsZero() {
+		until = &v.Until
+	}
 	return WatchVerdict{ID: v.ID, Server: v.Server, Things: page.NotNil(v.Things), Title: v.Title, Say: v.Say, Share: intervalJSON(v.Share),
 		Evidence: each(v.Evidence, func(e rule.Evidence) WatchEvidence {
 			return WatchEvidence{e.Of, e.Name, e.Fact.Value, shown(cat, e)}
 		}),
 		Against: each(v.Against, func(a watch.Against) WatchAgainst { return WatchAgainst{a.Says, string(a.Holds)} }),
-		Causes:  page.NotNil(v.Causes), Effects: page.NotNil(v.Effects), Rules: page.NotNil(v.Rules), Do: page.NotNil(v.Do), Since: v.Since}
+		Causes:  page.NotNil(v.Causes), Effects: page.NotNil(v.Effects), Rules: page.NotNil(v.Rules), Do: page.NotNil(v.Do), Since: v.Since, Until: until}
 }
 
 func spanJSON(s watch.Span) WatchSpan {

@@ -47,7 +47,7 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 	if !s.Up {
 		p.Para(page.Yellow, 2, "Nothing was read from it in this window.")
 	}
-	p.Hang(page.Normal, "  load      ", load(s))
+	p.Hang(page.Normal, "  load      ", load(s, m.Window))
 	if text := classes(s); text != "" {
 		p.Hang(page.Normal, "  time      ", text)
 	}
@@ -97,22 +97,27 @@ func of(all []watch.Verdict, server stack.Ref) (out []watch.Verdict) {
 }
 
 // load is what the server does, in numbers.
-func load(s watch.Server) string {
-	parts := []string{active(s)}
+func load(s watch.Server, window time.Duration) string {
+	parts := []string{active(s, window)}
 	for _, r := range s.Rates {
 		parts = append(parts, r.Label+" "+valueText(r))
 	}
 	return strings.Join(parts, " · ")
 }
 
-func active(s watch.Server) string {
+// active says how many sessions were active in the window. That there was none does not contradict a verdict about half a minute.
+func active(s watch.Server, window time.Duration) string {
 	if s.Active == nil || !units.IsReal(*s.Active) {
 		return "active sessions not known"
 	}
-	if n := units.Number(*s.Active); n != "1" {
+	switch n := units.Number(*s.Active); n {
+	case "0":
+		return "0 active sessions in the last " + units.Span(window)
+	case "1":
+		return "1 active session"
+	default:
 		return n + " active sessions"
 	}
-	return "1 active session"
 }
 
 // valueText writes a live number with its unit.
@@ -148,7 +153,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, at time.Time, cat *catal
 		head, ink = "  IDLE      ", page.Normal
 	}
 	p.Labelled(ink, head, page.Bold, v.Title)
-	p.Hang(page.Normal, "            ", v.ID+" · "+costSince(v, clock(v.Since, at)))
+	p.Hang(page.Normal, "            ", v.ID+" · "+costSince(v, at, clock(v.Since, at)))
 	if len(v.Causes) > 0 {
 		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is how that shows at a higher level")
 	}

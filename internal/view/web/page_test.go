@@ -98,6 +98,12 @@ func TestInABrowser(t *testing.T) {
 	if got := b.js(`past.set("a", [[100, 101, 160], [1, 2, 3]]); remember({ at: new Date(130000).toISOString(), servers: [{ ref: "a", active: 4 }] }); JSON.stringify(past.get("a"))`); got != "[[100,101,102,130],[1,2,null,4]]" {
 		t.Errorf("after the clock was set back the chart has %s", got)
 	}
+	if got := b.js(`(() => { const first = document.getElementById("timeline").firstElementChild; shown = structuredClone(shown);
+		for (const s of shown.timeline) s.when = "23 Nov " + s.when;
+		draw(); const now = document.getElementById("timeline").firstElementChild;
+		return (now === first) + " " + now.textContent.includes("23 Nov"); })()`); got != "true true" {
+		t.Errorf("after midnight a verdict is in the element that it was in, and names the day: %s", got)
+	}
 	b.js("document.getElementById('plan').scrollIntoView(); 1")
 	b.shoot("plan")
 	b.look(1280, 900, true)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/series"
@@ -217,9 +218,12 @@ func (w *Writer) Batch(b series.Batch) {
 	w.now.add(entry{Batch: b}, gaps)
 }
 
-// Behind tells whether so much waits to be written that soon something would be lost. Who records faster than time goes by waits until
-// that is over.
-func (w *Writer) Behind() bool { return len(w.jobs)+w.queue.waiting() > mostWaiting/2 }
+// CatchUp waits while so much waits to be written that soon something would be lost: whoever records faster than time goes by calls it.
+func (w *Writer) CatchUp(ctx context.Context) error {
+	return await.Until(ctx, time.Minute, func() (bool, error) { return !w.behind(), nil })
+}
+
+func (w *Writer) behind() bool { return len(w.jobs)+w.queue.waiting() > mostWaiting/2 }
 
 // turn begins a new minute when it is time. A batch that comes a little late
 // stays with the one that is being filled, so that the order is kept; after the

@@ -123,7 +123,7 @@ func feed(w *Writer, m *maker, minutes int) (items []Item) {
 
 // calm waits for the writer: a test gives minutes faster than they go by.
 func calm(w *Writer) {
-	for w.Behind() {
+	for w.behind() {
 		time.Sleep(100 * time.Microsecond)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/reach"
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // Capabilities that decide how answers look, as negotiated at the login.
@@ -151,7 +152,7 @@ func (s *Server) unreached(err error) error {
 		f.Err = op.Err
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		f.Err = fmt.Errorf("no answer within %v: %w", s.c.Timeout, context.DeadlineExceeded)
+		f.Err = fmt.Errorf("no answer within %s: %w", units.Span(s.c.Timeout), context.DeadlineExceeded)
 	}
 	return hint.With(f, "is the server running, and is "+s.c.Address+" where it listens?")
 }

@@ -32,7 +32,7 @@ func (e *Engine) Describe(ctx context.Context, h host.Reader, s *stack.Stack, db
 	t, local, ok := e.probe.Reach(ctx, h, s, db)
 	switch {
 	case !ok:
-		return protect.Server{}, t, hint.With(fmt.Errorf("describe %s: it cannot be reached", db), "is it running? run as root, or give a login with --dsn")
+		return protect.Server{}, t, hint.With(fmt.Errorf("describe %s: it cannot be reached", db), "is it running? "+observe.LoginHint(h, false))
 	case local.Process == nil:
 		return protect.Server{}, t, hint.With(fmt.Errorf("describe %s: it is not on this host", db), "run Plumb where the server's files are")
 	case local.Contained:
@@ -41,7 +41,7 @@ func (e *Engine) Describe(ctx context.Context, h host.Reader, s *stack.Stack, db
 	}
 	rows, err := h.Query(ctx, t, "SHOW GLOBAL VARIABLES")
 	if errors.Is(err, host.ErrLogin) {
-		err = hint.With(err, "run as root, or give a login with --dsn; --grants prints the rights that it needs")
+		err = hint.With(err, observe.LoginHint(h, false)+"; --grants prints the rights that it needs")
 	}
 	if err != nil {
 		return protect.Server{}, t, fmt.Errorf("describe %s: %w", db, err)

@@ -209,7 +209,7 @@ func (q *quiet) within(ctx context.Context, s string, limit time.Duration) error
 		err = q.orEnd(ctx, s, limit)
 	}
 	if err != nil && wasEnded(err) { // it wraps a deadline, and that is not ours
-		err = overdue{fmt.Errorf("%s was not granted within %s: %v", s, limit, err)}
+		err = overdue{fmt.Errorf("%s was not granted within %s: %v", s, units.Span(limit), err)}
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 	"plumb/internal/relay"
+	"plumb/internal/units"
 )
 
 var _ replay.Engine = (*Engine)(nil)
@@ -188,7 +189,7 @@ func (s *seeking) died() {
 func (s *seeking) missing(why string) error {
 	to := "nothing later than the point"
 	if n := len(s.way.Before); n > 0 {
-		to = "no later than " + s.way.Before[n-1].Time.Format("2006-01-02 15:04:05 MST")
+		to = "no later than " + units.Moment(s.way.Before[n-1].Time)
 	}
 	return hint.With(fmt.Errorf("there is a gap: %s", why), "from this point the log leads "+to+"; use a later point (plumb protect list)")
 }

@@ -89,7 +89,7 @@ func memory(s *stack.Stack, t *stack.Thing) boost.Setting {
 func (Loader) Loss(t *stack.Thing) []string {
 	loss := "if the server or the machine goes down, the commits of the last moments; the database stays whole"
 	if ms, known := t.Int("wal_writer_delay"); known {
-		loss = fmt.Sprintf("if the server or the machine goes down, the commits of the last %s (three times wal_writer_delay); the database stays whole", 3*time.Duration(ms)*time.Millisecond)
+		loss = fmt.Sprintf("if the server or the machine goes down, the commits of the last %s (three times wal_writer_delay); the database stays whole", units.Time(3e3*float64(ms)))
 	}
 	return []string{loss, "recovery after a crash takes longer, as there are fewer checkpoints"}
 }

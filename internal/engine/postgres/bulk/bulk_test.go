@@ -60,7 +60,7 @@ func TestSettings(t *testing.T) {
 
 func TestLoss(t *testing.T) {
 	_, db := server(1, 1, map[string]stack.Value{"wal_writer_delay": stack.Int(200)})
-	if l := (Loader{}).Loss(db); !strings.Contains(l[0], "600ms") {
+	if l := (Loader{}).Loss(db); !strings.Contains(l[0], "600 ms") {
 		t.Errorf("%q", l)
 	}
 	_, db = server(1, 1, nil)

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/reach"
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // connect logs in and sets the session up.
@@ -93,7 +94,7 @@ func (s *Server) unreached(err error) error {
 	wrong, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		f.Err = fmt.Errorf("no answer within %v: %w", s.c.Timeout, context.DeadlineExceeded)
+		f.Err = fmt.Errorf("no answer within %s: %w", units.Span(s.c.Timeout), context.DeadlineExceeded)
 	case distrusted:
 		f.Class, f.Err, help = load.Fatal, wrong, "give the certificate that signed the server's"
 	case failed:

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect/replay"
 	"plumb/internal/relay"
+	"plumb/internal/units"
 )
 
 // Engine implements moment.Engine.
@@ -201,7 +202,7 @@ func textOf(at uint64) string {
 func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	to := "nothing"
 	if n := len(p.way.Before); n > 0 {
-		to = "the commit of " + p.way.Before[n-1].Time.UTC().Format("2006-01-02 15:04:05.000 MST")
+		to = "the commit of " + units.Instant(p.way.Before[n-1].Time)
 	}
 	switch {
 	case hole:

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 	"plumb/internal/relay"
+	"plumb/internal/units"
 )
 
 // Way implements replay.Engine.
@@ -133,8 +134,7 @@ func (s *seeking) missing(at uint64) error {
 // other is the error of WAL that has the place of the point, on its timeline, and was written when the point was there already. Only a
 // server that somebody set back by hand goes on on a timeline that it was on.
 func (s *seeking) other(r wal.Record) error {
-	const clock = "2006-01-02 15:04:05.000 MST"
-	return hint.With(fmt.Errorf("the point is not of the WAL that the server has: before its place, at %s, that has a commit of %s, and the point was there by %s", wal.Text(r.At), r.Committed.UTC().Format(clock), s.until.UTC().Format(clock)),
+	return hint.With(fmt.Errorf("the point is not of the WAL that the server has: before its place, at %s, that has a commit of %s, and the point was there by %s", wal.Text(r.At), units.Instant(r.Committed), units.Instant(s.until)),
 		"was the server set back? take a point of the WAL that it has now (plumb protect list); if only a clock was wrong, plumb clone starts a copy of the point")
 }
 

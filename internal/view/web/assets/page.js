@@ -269,7 +269,7 @@ function draw() {
   for (const box of charts.keys()) if (!box.isConnected) { charts.get(box).destroy(); charts.delete(box); }
   sync($("tree"), b.tree, n => n.ref, () => el("li"), fillNode);
   const spans = b.timeline.slice().reverse();
-  sync($("timeline"), spans, s => s.id + s.server + s.when.split(" to ")[0], makeSpan, fillSpan);
+  sync($("timeline"), spans, s => s.key, makeSpan, fillSpan);
   $("timeline-none").hidden = spans.length > 0;
   table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, b.servers.some(s => s.active === null) ?
     "The sessions of a server cannot be seen: why stands at the end." : "No session is active.");
