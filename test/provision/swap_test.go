@@ -100,7 +100,7 @@ func (w swapping) dies(what string, there func() bool, more ...string) {
 	<-ended
 }
 
-// swap runs it, and wants an exit code.
+// swap runs it, wants an exit code, and gives what it says in one line: it breaks lines where a screen ends.
 func (w swapping) swap(code int, more ...string) string {
 	w.Helper()
 	c := w.command(more...)
@@ -109,7 +109,7 @@ func (w swapping) swap(code int, more ...string) string {
 		w.Fatalf("swap %v ended with %d, want %d: %v\n%s", more, c.ProcessState.ExitCode(), code, err, out)
 	}
 	w.Logf("swap %v\n%s", more, out)
-	return string(out)
+	return strings.Join(strings.Fields(string(out)), " ")
 }
 
 // onBtrfs puts a directory on a filesystem that has snapshots.
@@ -198,7 +198,7 @@ func (w swapping) there() {
 	w.own("UPDATE pg_database SET datcollversion = '1.0' WHERE datname = 'sorted'")
 	w.own("CREATE TABLE c (a text COLLATE \"en-x-icu\" PRIMARY KEY); UPDATE pg_collation SET collversion = '1.0' WHERE collname = 'en-x-icu'")
 	w.own("CREATE EXTENSION pg_stat_statements VERSION '1.9'")
-	out := strings.Join(strings.Fields(w.swap(0, "17", "--yes")), " ")
+	out := w.swap(0, "17", "--yes")
 	for _, said := range []string{"tables have the same checksums", "upgrading the data and the first start took", "ALTER EXTENSION pg_stat_statements UPDATE", "pages have no checksums",
 		"REINDEX INDEX public.c_pkey", "ALTER DATABASE sorted REFRESH COLLATION VERSION"} {
 		if !strings.Contains(out, said) {
