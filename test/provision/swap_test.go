@@ -199,7 +199,7 @@ func (w swapping) there() {
 	w.own("CREATE TABLE c (a text COLLATE \"en-x-icu\" PRIMARY KEY); UPDATE pg_collation SET collversion = '1.0' WHERE collname = 'en-x-icu'")
 	w.own("CREATE EXTENSION pg_stat_statements VERSION '1.9'")
 	out := w.swap(0, "17", "--yes")
-	for _, said := range []string{"tables have the same checksums", "upgrading the data and the first start took", "ALTER EXTENSION pg_stat_statements UPDATE", "pages have no checksums",
+	for _, said := range []string{"tables are the same", "upgrading the data and the first start took", "ALTER EXTENSION pg_stat_statements UPDATE", "pages have no checksums",
 		"REINDEX INDEX public.c_pkey", "ALTER DATABASE sorted REFRESH COLLATION VERSION"} {
 		if !strings.Contains(out, said) {
 			w.Errorf("of the rehearsal %q is not said: %s", said, out)
