@@ -117,6 +117,22 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("after %s there is no %s", most, what)
 }
 
+// goneOn runs a command after one that was killed, and again for as long as it says that something which that one started still runs. It
+// gives what it says then.
+func goneOn(t *testing.T, command func() *exec.Cmd) (out []byte, err error) {
+	t.Helper()
+	waitFor(t, "end of what a killed plumb has left", func() bool {
+		out, err = command().CombinedOutput()
+		return !stillRuns(out)
+	})
+	return out, err
+}
+
+// stillRuns tells whether a command was refused because of one that a killed plumb has left.
+func stillRuns(said []byte) bool {
+	return strings.Contains(string(said), "is still running; a Plumb that was killed started it\nhint: wait until it has ended")
+}
+
 // processes gives the numbers of the processes of a name in this root that have not ended. Orphans
 // are this process's children, who does not wait for them.
 func processes(name string) (pids []string) {

@@ -103,8 +103,8 @@ func (w swapping) dies(what string, there func() bool, more ...string) {
 // swap runs it, wants an exit code, and gives what it says in one line: it breaks lines where a screen ends.
 func (w swapping) swap(code int, more ...string) string {
 	w.Helper()
-	c := w.command(more...)
-	out, err := c.CombinedOutput()
+	var c *exec.Cmd
+	out, err := goneOn(w.T, func() *exec.Cmd { c = w.command(more...); return c })
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || c.ProcessState.ExitCode() != code {
 		w.Fatalf("swap %v ended with %d, want %d: %v\n%s", more, c.ProcessState.ExitCode(), code, err, out)
 	}
@@ -240,7 +240,7 @@ func (w swapping) andBack() {
 	w.swap(3, "--undo", "--yes")
 }
 
-// killed: what was begun is ended by the next run, also where a script of the first one goes on meanwhile.
+// killed: what was begun is ended by the next run, once no script of the first one goes on.
 func (w swapping) killed() {
 	for _, amid := range []string{"/var/lib/plumb-copies/swap-*/run", "/var/lib/plumb-copies/swap-*/root/var/lib/postgresql/15/main/plumb-upgraded/base", "/etc/postgresql/17/main/begun-by-plumb"} {
 		w.dies(amid, func() bool { found, _ := filepath.Glob(amid); return found != nil }, "17", "--yes")
