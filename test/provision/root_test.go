@@ -49,6 +49,9 @@ func inDebianWith(t *testing.T, file string) bool {
 	sandbox.NeedTime(t, "installs servers into a Debian of its own, a minute: run it with PLUMB_REAL=1")
 	debian, err := sandbox.DebianRoot()
 	sandbox.Need(t, err)
+	ports, err := sandbox.Alone("usual-ports") // its servers listen where their packages have them do, on this machine's network
+	must(t, err)
+	defer ports.Close()
 	self, err := os.Executable()
 	must(t, err)
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
