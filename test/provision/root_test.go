@@ -5,6 +5,7 @@ package provision
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +53,13 @@ func inDebianWith(t *testing.T, file string) bool {
 	ports, err := sandbox.Alone("usual-ports") // its servers listen where their packages have them do, on this machine's network
 	must(t, err)
 	defer ports.Close()
+	for _, port := range []string{"3306", "5432"} {
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			t.Skipf("a server of Debian's packages needs port %s of this machine: %v", port, err)
+		}
+		must(t, l.Close())
+	}
 	self, err := os.Executable()
 	must(t, err)
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
