@@ -15,6 +15,7 @@ import (
 	"time"
 
 	view "plumb/internal/view/provision"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -166,7 +167,7 @@ func (b *bare) typed(more ...string) string {
 		c := b.command(more...)
 		c.Stderr = &errs
 		out, err = c.Output()
-		return !stillRuns(errs.Bytes())
+		return !program.Awaits(errs.Bytes())
 	})
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
 		b.Fatalf("provision %v: %v: %s%s", more, err, out, errs.String())

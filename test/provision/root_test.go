@@ -17,6 +17,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/test/namespace"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -134,14 +135,9 @@ func goneOn(t *testing.T, command func() *exec.Cmd) (out []byte, err error) {
 	t.Helper()
 	waitFor(t, "end of what a killed plumb has left", func() bool {
 		out, err = command().CombinedOutput()
-		return !stillRuns(out)
+		return !program.Awaits(out)
 	})
 	return out, err
-}
-
-// stillRuns tells whether a command was refused because of one that a killed plumb has left.
-func stillRuns(said []byte) bool {
-	return strings.Contains(string(said), "is still running; a Plumb that was killed started it\nhint: wait until it has ended")
 }
 
 // processes gives the numbers of the processes of a name in this root that have not ended. Orphans

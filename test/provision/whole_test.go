@@ -280,7 +280,7 @@ func TestKilledAndGoneOnWith(t *testing.T) {
 			select {
 			case err := <-ended:
 				text, _ := os.ReadFile(said)
-				if stillRuns(text) { // it is typed again
+				if program.Awaits(text) { // it is typed again
 					continue
 				}
 				if err != nil {
