@@ -126,7 +126,10 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 			return k.Resume(ctx, c.Number)
 		})
 		if err != nil {
-			return ended, hint.With(fmt.Errorf("continue change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d reverts it", c.Number))
+			if err = fmt.Errorf("continue change %d: %w", c.Number, err); hint.Of(err) == "" {
+				err = hint.With(err, fmt.Sprintf("plumb undo %d reverts it", c.Number))
+			}
+			return ended, err
 		}
 	}
 	return ended, nil

@@ -107,6 +107,17 @@ func TestGoOnEndsWhatWasBegun(t *testing.T) {
 	if err != nil || len(all) != 1 || !Torn(all[0]) {
 		t.Fatalf("killed, there are %d stages, %v", len(all), err)
 	}
+	left := host.LeftRunning{Who: "process 7 (sh)"}
+	next.Executor.Doer = &host.Hooked{Behind: d, Around: func(_ context.Context, c host.Call, do func() error) error {
+		if c.Op == "lock" {
+			return left
+		}
+		return do()
+	}}
+	if _, err := next.GoOn(t.Context()); !errors.Is(err, host.ErrLocked) || hint.Of(err) != left.Hint() {
+		t.Errorf("while a command of the killed one runs: %v, hint %q", err, hint.Of(err))
+	}
+	next.Executor.Doer = d
 	if ended, err := next.GoOn(t.Context()); err != nil || ended != 1 {
 		t.Errorf("%d were gone on with, %v", ended, err)
 	}

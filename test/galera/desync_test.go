@@ -3,6 +3,7 @@ package galera
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -98,8 +99,10 @@ func (c *cluster) without() {
 
 // killed kills plumb while it holds the lock.
 func (c *cluster) killed() {
+	lives := filepath.Join(c.t.TempDir(), "lives")
 	for i := range 5 {
-		cmd := c.plumb("snapshot", c.server(0), "--mode", "locked", "--with", "sleep 20")
+		must(c.t, os.WriteFile(lives, nil, 0o600))
+		cmd := c.plumb("snapshot", c.server(0), "--mode", "locked", "--with", "while [ -e "+lives+" ]; do sleep 0.1; done; false")
 		must(c.t, cmd.Start())
 		for end := time.Now().Add(time.Minute); !c.desynced(0); time.Sleep(time.Duration(20*i) * time.Millisecond) {
 			if time.Now().After(end) {
@@ -107,6 +110,7 @@ func (c *cluster) killed() {
 			}
 		}
 		must(c.t, syscall.Kill(cmd.Process.Pid, syscall.SIGKILL))
+		must(c.t, os.Remove(lives)) // what is left running would keep the next one from its turn
 		began := time.Now()
 		_ = cmd.Wait()
 		for c.desynced(0) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/internal/provision"
 	"plumb/test/sandbox"
 )
@@ -43,15 +44,25 @@ func TestOrders(t *testing.T) {
 	must(t, json.Unmarshal([]byte(text), &o))
 	b := &bench{t: t, server: o.Server, volumes: o.Volumes, stop: o.Stop, start: o.Start, pidFile: o.PidFile}
 	b.open(o.Product)
-	switch {
-	case o.Undo > 0:
-		must(t, b.run().Executor.Undo(t.Context(), []int{o.Undo}, change.UndoOptions{}))
-	case o.Resume > 0:
-		must(t, b.run().Executor.Resume(t.Context(), o.Resume))
-	default:
+	must(t, alone(func() error {
+		switch {
+		case o.Undo > 0:
+			return b.run().Executor.Undo(t.Context(), []int{o.Undo}, change.UndoOptions{})
+		case o.Resume > 0:
+			return b.run().Executor.Resume(t.Context(), o.Resume)
+		}
 		_, err := b.moved()
-		must(t, err)
+		return err
+	}))
+}
+
+// alone does something once no command runs any more that a killed process has left: until then it is refused.
+func alone(do func() error) (err error) {
+	for left := true; left; {
+		err = do()
+		_, left = errors.AsType[host.LeftRunning](err)
 	}
+	return err
 }
 
 // child does something in a process of its own, and kills it after a time; 0: never.

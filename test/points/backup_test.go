@@ -125,7 +125,7 @@ func provenOnBtrfs(t *testing.T, of family) {
 	id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))
 	v.typed(0, "prune", "--keep", "last=1", "--yes", "--all-right", "3") // and with it all that a backup could begin at
 	out = v.typed(0, "backup", id, "--to", "file://"+store, "--recipient", key.Recipient().String(), "--points", filepath.Join(v.state, "points"))
-	says(t, out, "This is a full backup: backup", "this host no longer has all of its snapshots")
+	says(t, out, "This is a full backup: no increment to backup", "this host no longer has all of its snapshots")
 	says(t, v.typed(0, append([]string{"verify", "--all", "--sample", "100"}, from...)...), "decrypted and unpacked")
 }
 

@@ -109,25 +109,34 @@ func (k *killing) kill(after time.Duration, verb []string) bool {
 // plumb runs it to its end, which must be a good one.
 func (k *killing) plumb(args ...string) string {
 	k.t.Helper()
-	out, err := exec.Command(k.bin, append(args, "--state", k.state)...).CombinedOutput()
+	out, err := k.typed(args...)
 	if err != nil {
 		k.t.Fatalf("plumb %q: %v: %s", args, err, out)
 	}
 	return string(out)
 }
 
+// typed runs it, and again for as long as a command runs that a killed one has left.
+func (k *killing) typed(args ...string) (out []byte, err error) {
+	for {
+		out, err = exec.Command(k.bin, append(slices.Clone(args), "--state", k.state)...).CombinedOutput()
+		if !program.Awaits(out) {
+			return out, err
+		}
+	}
+}
+
 // settled types what a person would, each of which must succeed, and looks what is left.
 func (k *killing) settled(what string) {
 	t := k.t
 	t.Helper()
-	again := exec.Command(k.bin, "clone", k.id, "--name", k.clone, "--state", k.state)
-	if out, err := again.CombinedOutput(); err != nil && !strings.Contains(string(out), "there is a clone "+k.clone+" already") {
+	if out, err := k.typed("clone", k.id, "--name", k.clone); err != nil && !strings.Contains(string(out), "there is a clone "+k.clone+" already") {
 		t.Fatalf("%s: then a clone: %v: %s", what, err, out)
 	}
 	k.plumb("clone", "drop", k.clone, "--yes")
 	k.plumb("drill", k.id)
 	k.plumb("snapshot", k.name)
-	out, err := exec.Command(k.bin, "prune", "--keep", "last=2,verified=1", "--all-right", "100", "--yes", "--state", k.state).CombinedOutput()
+	out, err := k.typed("prune", "--keep", "last=2,verified=1", "--all-right", "100", "--yes")
 	if ended, ok := err.(*exec.ExitError); err != nil && (!ok || ended.ExitCode() != 1) { // more than a quarter would go, and not 100
 		t.Fatalf("%s: then a prune: %v: %s", what, err, out)
 	}

@@ -93,6 +93,11 @@ func (p Program) Run(t *testing.T, code int, args ...string) (out, errs string) 
 	return o.String(), e.String()
 }
 
+// Awaits tells whether plumb was refused because a command still runs that a killed one has left. A person waits, and types it again.
+func Awaits(said []byte) bool {
+	return strings.Contains(string(said), "is still running; a Plumb that was killed started it\nhint: wait until it has ended")
+}
+
 // Document reads JSON and checks it against the schema that plumb publishes.
 func (p Program) Document(t *testing.T, name, text string, into any) {
 	t.Helper()

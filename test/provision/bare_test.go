@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	view "plumb/internal/view/provision"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -157,10 +159,16 @@ func (b *bare) command(more ...string) *exec.Cmd {
 
 func (b *bare) typed(more ...string) string {
 	b.Helper()
-	var errs strings.Builder
-	c := b.command(more...)
-	c.Stderr = &errs
-	out, err := c.Output()
+	var errs bytes.Buffer
+	var out []byte
+	var err error
+	waitFor(b.T, "end of what a killed plumb has left", func() bool {
+		errs.Reset()
+		c := b.command(more...)
+		c.Stderr = &errs
+		out, err = c.Output()
+		return !program.Awaits(errs.Bytes())
+	})
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {
 		b.Fatalf("provision %v: %v: %s%s", more, err, out, errs.String())
 	}

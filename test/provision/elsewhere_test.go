@@ -2,6 +2,7 @@ package provision
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestElsewhereKilledAmid(t *testing.T) {
 			}
 			b.sql("games", "INSERT INTO t VALUES (7)") // which the old directory does not have
 			b.killed("old directory by its name", func() bool { return exists(c.was) }, "--undo", "--yes")
-			out, err := b.command("--undo", "--yes").CombinedOutput()
+			out, err := goneOn(t, func() *exec.Cmd { return b.command("--undo", "--yes") })
 			if err == nil || !strings.Contains(string(out), "shop") || exists(b.at) {
 				t.Fatalf("the data are back, and their database is not dropped: %v\n%s", err, out)
 			}

@@ -5,6 +5,7 @@ package provision
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/test/namespace"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -49,6 +51,16 @@ func inDebianWith(t *testing.T, file string) bool {
 	sandbox.NeedTime(t, "installs servers into a Debian of its own, a minute: run it with PLUMB_REAL=1")
 	debian, err := sandbox.DebianRoot()
 	sandbox.Need(t, err)
+	ports, err := sandbox.Alone("usual-ports") // its servers listen where their packages have them do, on this machine's network
+	must(t, err)
+	defer ports.Close()
+	for _, port := range []string{"3306", "5432"} {
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			t.Skipf("a server of Debian's packages needs port %s of this machine: %v", port, err)
+		}
+		must(t, l.Close())
+	}
 	self, err := os.Executable()
 	must(t, err)
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
@@ -115,6 +127,17 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 		}
 	}
 	t.Fatalf("after %s there is no %s", most, what)
+}
+
+// goneOn runs a command after one that was killed, and again for as long as it says that something which that one started still runs. It
+// gives what it says then.
+func goneOn(t *testing.T, command func() *exec.Cmd) (out []byte, err error) {
+	t.Helper()
+	waitFor(t, "end of what a killed plumb has left", func() bool {
+		out, err = command().CombinedOutput()
+		return !program.Awaits(out)
+	})
+	return out, err
 }
 
 // processes gives the numbers of the processes of a name in this root that have not ended. Orphans

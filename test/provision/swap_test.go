@@ -100,16 +100,16 @@ func (w swapping) dies(what string, there func() bool, more ...string) {
 	<-ended
 }
 
-// swap runs it, and wants an exit code.
+// swap runs it, wants an exit code, and gives what it says in one line: it breaks lines where a screen ends.
 func (w swapping) swap(code int, more ...string) string {
 	w.Helper()
-	c := w.command(more...)
-	out, err := c.CombinedOutput()
+	var c *exec.Cmd
+	out, err := goneOn(w.T, func() *exec.Cmd { c = w.command(more...); return c })
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || c.ProcessState.ExitCode() != code {
 		w.Fatalf("swap %v ended with %d, want %d: %v\n%s", more, c.ProcessState.ExitCode(), code, err, out)
 	}
 	w.Logf("swap %v\n%s", more, out)
-	return string(out)
+	return strings.Join(strings.Fields(string(out)), " ")
 }
 
 // onBtrfs puts a directory on a filesystem that has snapshots.
@@ -198,8 +198,8 @@ func (w swapping) there() {
 	w.own("UPDATE pg_database SET datcollversion = '1.0' WHERE datname = 'sorted'")
 	w.own("CREATE TABLE c (a text COLLATE \"en-x-icu\" PRIMARY KEY); UPDATE pg_collation SET collversion = '1.0' WHERE collname = 'en-x-icu'")
 	w.own("CREATE EXTENSION pg_stat_statements VERSION '1.9'")
-	out := strings.Join(strings.Fields(w.swap(0, "17", "--yes")), " ")
-	for _, said := range []string{"tables have the same checksums", "upgrading the data and the first start took", "ALTER EXTENSION pg_stat_statements UPDATE", "pages have no checksums",
+	out := w.swap(0, "17", "--yes")
+	for _, said := range []string{"tables are the same", "upgrading the data and the first start took", "ALTER EXTENSION pg_stat_statements UPDATE", "pages have no checksums",
 		"REINDEX INDEX public.c_pkey", "ALTER DATABASE sorted REFRESH COLLATION VERSION"} {
 		if !strings.Contains(out, said) {
 			w.Errorf("of the rehearsal %q is not said: %s", said, out)
@@ -240,7 +240,7 @@ func (w swapping) andBack() {
 	w.swap(3, "--undo", "--yes")
 }
 
-// killed: what was begun is ended by the next run, also where a script of the first one goes on meanwhile.
+// killed: what was begun is ended by the next run, once no script of the first one goes on.
 func (w swapping) killed() {
 	for _, amid := range []string{"/var/lib/plumb-copies/swap-*/run", "/var/lib/plumb-copies/swap-*/root/var/lib/postgresql/15/main/plumb-upgraded/base", "/etc/postgresql/17/main/begun-by-plumb"} {
 		w.dies(amid, func() bool { found, _ := filepath.Glob(amid); return found != nil }, "17", "--yes")

@@ -44,7 +44,7 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 // Rehearsed says what came of trying the new version on a copy.
 func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s have the same checksums.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
+	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: the checksums of %s are the same.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
 	o.Para(page.Normal, 0, fmt.Sprintf("Of that, upgrading the data and the first start took %s, measured once, at the lowest priority: they will take about as long while the server is stopped.", units.Span(r.Upgrade)))
 	for _, c := range r.Checks {
 		o.Para(page.Normal, 4, c.What+": nothing is wrong")

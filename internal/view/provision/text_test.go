@@ -8,9 +8,12 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/product"
+	"plumb/internal/protect"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/propose"
+	"plumb/internal/provision/rehearsal"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
@@ -55,6 +58,10 @@ func TestPages(t *testing.T) {
 		Notes: []advise.Finding{finding("zfs/pool-on-files", rule.Note, "tank lies in files")}}
 	viewtest.Golden(t, "outcome.txt", Outcome(done, s))
 	viewtest.Golden(t, "again.txt", Outcome(propose.Result{}, s))
+	tried := func(tables int) string {
+		return Rehearsed(product.Release{Flavor: product.MariaDB, Version: "11.8"}, protect.Point{ID: "20261130T070000Z-4f3a"}, rehearsal.Result{Tables: tables, Took: 12 * time.Second, Upgrade: 5 * time.Second}, s)
+	}
+	viewtest.Golden(t, "rehearsed.txt", tried(1)+tried(90))
 	viewtest.Golden(t, "away.txt", Away(changes(), false, s)+Away(changes(), true, s)+Away(nil, true, s)+Torn(changes()[1:], s))
 }
 

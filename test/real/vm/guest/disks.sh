@@ -91,7 +91,7 @@ echo "zero: $(ends)"
 echo "left: $(zpool list -H -o name; ls -d /srv/db /etc/systemd/system/zfs-mount.service.d/plumb-key-tank.conf 2>/dev/null)"
 /in/disks make /root/pool.yaml /srv/db | grep "^change"
 # Nobody sees what is in a dataset without its key. What a look that was killed has left is looked into again.
-kept() { echo "kept: $(/in/disks force 2 2>&1 | grep -c "tank/db/data $1: it is kept") $(zfs get -H -o value canmount,mountpoint,mounted tank/db/data | xargs)"; }
+kept() { echo "kept: $(/in/disks force 2 2>&1 | grep -c "tank/db/data $1.*: it is kept") $(zfs get -H -o value canmount,mountpoint,mounted tank/db/data | xargs)"; }
 zfs unmount tank/db/data; zfs unload-key tank
 kept "cannot be looked into"
 zfs load-key -L file:///root/key tank
