@@ -82,6 +82,7 @@ type Knob struct {
 	Effects    map[Effect]map[string]string // where it is another: by effect and flavour, the versions
 	Durability map[string]string            // value as text to class; a value not listed is Safe
 	Removed    string                       // what came instead, for settings that went away
+	Ignored    map[string]string            // by flavour, the versions without it that warn of a line with it, and start all the same
 	Sources    []string
 }
 

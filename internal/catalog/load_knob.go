@@ -44,6 +44,7 @@ func (l *loader) knobFields(s *strictyaml.Document, f *Fact, fields strictyaml.F
 		})
 	}
 	fields["removed"] = func(n *strictyaml.Node) { k.Removed = s.Text(n, "removed") }
+	fields["ignored"] = func(n *strictyaml.Node) { k.Ignored = perFlavour(s, n, "ignored") }
 	fields["sources"] = func(n *strictyaml.Node) { k.Sources = s.Texts(n, "sources") }
 }
 
@@ -75,9 +76,11 @@ func (l *loader) checkKnob(s *strictyaml.Document, f *Fact, at *strictyaml.Node)
 	if k.Effect == "" && k.Removed == "" {
 		s.Errorf(at, "knob %s needs the key \"effect\"", f.Name)
 	}
-	for flavour, text := range k.Versions {
-		if _, err := ParseRanges(text); err != nil {
-			s.Errorf(at, "versions of %s for %q: %v", f.Name, flavour, err)
+	for key, ranges := range map[string]map[string]string{"versions": k.Versions, "ignored": k.Ignored} {
+		for flavour, text := range ranges {
+			if _, err := ParseRanges(text); err != nil {
+				s.Errorf(at, "%s of %s for %q: %v", key, f.Name, flavour, err)
+			}
 		}
 	}
 	l.checkTexts(s, f, at)

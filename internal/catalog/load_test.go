@@ -79,6 +79,7 @@ func TestLoadNamesPlaceAndWhatWasMeant(t *testing.T) {
 		{"default", "default: ON", "default: maybe", `knobs/a.yaml:3:9: default of sync: "maybe" is not a value of type bool: want ON or OFF`},
 		{"class", "may corrupt", "may break", `knobs/a.yaml:3:66: a durability class is safe, may lose the last transactions, may corrupt or "conditional: …", not "may break"`},
 		{"versions", `mysql: "8.0-"`, `mysql: "8.0+"`, `knobs/a.yaml:5:5: versions of pool for "mysql": "8.0+" is not a range of versions: write "8.0.30-", "-5.7" or "10.5-11.3"`},
+		{"ignored", "\"8.0-\"}", "\"8.0-\"}\n    ignored: {mariadb: \"-\"}", `knobs/a.yaml:5:5: ignored of pool for "mariadb": "-" is not a range of versions`},
 		{"limit", "min: 1024", "min: low", `knobs/a.yaml:9:10: min is a number, not "low"`},
 		{"no_yaml", "kind: server\ntitle", "kind: [server\ntitle", `facts/server.yaml:`},
 	} {

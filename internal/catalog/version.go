@@ -123,12 +123,18 @@ func ParseRanges(text string) ([]Range, error) {
 // ranges are everywhere; a flavour without a range does not have the knob. A
 // version that cannot be read counts as one that has it.
 func (k *Knob) Has(flavor, version string) bool {
-	if k.Versions == nil {
-		return true
-	}
-	text, listed := k.Versions[flavor]
+	return k.Versions == nil || among(k.Versions, flavor, version)
+}
+
+// Ignores reports whether a flavour starts, in a version that does not have
+// the knob, although a line in an option file sets it.
+func (k *Knob) Ignores(flavor, version string) bool { return among(k.Ignored, flavor, version) }
+
+// among reports whether a version is in the ranges of its flavour, or of all.
+func among(ranges map[string]string, flavor, version string) bool {
+	text, listed := ranges[flavor]
 	if !listed {
-		if text, listed = k.Versions[""]; !listed {
+		if text, listed = ranges[""]; !listed {
 			return false
 		}
 	}

@@ -59,6 +59,21 @@ func TestKnobHas(t *testing.T) {
 	}
 }
 
+func TestKnobIgnores(t *testing.T) {
+	k := &Knob{Versions: map[string]string{"mysql": "-8.4", "mariadb": "-10.5"}, Ignored: map[string]string{"mariadb": "10.6-"}}
+	for _, c := range []struct {
+		flavor, version string
+		want            bool
+	}{{"mariadb", "10.6.1", true}, {"mariadb", "10.5.9", false}, {"mysql", "9.7.1", false}} {
+		if got := k.Ignores(c.flavor, c.version); got != c.want {
+			t.Errorf("%s %s: got %v", c.flavor, c.version, got)
+		}
+	}
+	if (&Knob{}).Ignores("mysql", "9.7.1") {
+		t.Error("nothing is said to be ignored, and is")
+	}
+}
+
 func FuzzVersion(f *testing.F) {
 	f.Add("8.0.36-28.1", "10.5-11.3")
 	f.Add("26.7.0", "-5.7")

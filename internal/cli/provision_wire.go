@@ -37,7 +37,7 @@ func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
 
 // swappers lists what brings a server's data to another version.
 func swappers(cat *catalog.Catalog, g dsn.Given) []provision.Swapper {
-	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}, mysqlswap.Swapper{Catalog: cat, Point: mysqlpoint.New(cat, g.Target(product.MySQL))}}
+	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}, mysqlswap.Swapper{Point: mysqlpoint.New(cat, g.Target(product.MySQL))}}
 }
 
 // rehearsals makes what tries swaps on copies of points.

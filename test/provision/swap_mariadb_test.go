@@ -1,6 +1,8 @@
 package provision
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,12 +60,15 @@ func (w *swappingMariaDB) install(at string) {
 	if at != "" {
 		w.onBtrfs(at)
 	}
+	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250)) // other servers of this machine have port 3306, too
 	w.sh(`export DEBIAN_FRONTEND=noninteractive
 apt-get -q -y --no-install-recommends install mariadb-server procps
 echo 'deb http://deb.debian.org/debian/ trixie main' >/etc/apt/sources.list.d/trixie.list
-printf '[mysqld]\nlog_bin\ninnodb_buffer_pool_size = 64M\n' >/etc/mysql/mariadb.conf.d/70-own.cnf
-apt-get -q update; service mariadb start`)
+printf '[mysqld]\nlog_bin\ninnodb_buffer_pool_size = 64M\nbind_address = %s\n' "$1" >/etc/mysql/mariadb.conf.d/70-own.cnf
+apt-get -q update; service mariadb start`, address)
 	w.own("CREATE DATABASE shop; CREATE TABLE shop.t AS SELECT seq AS a FROM mysql.help_topic, (SELECT 1 AS seq) s LIMIT 100; CREATE TABLE shop.m (a INT) ENGINE MyISAM; INSERT INTO shop.m VALUES (1)")
+	w.own("INSTALL SONAME 'server_audit'") // its data say that it has this plugin, its configuration only how it is set
+	w.sh("echo 'server_audit_file_rotations = 3' >>/etc/mysql/mariadb.conf.d/70-own.cnf")
 }
 
 // databases wants those of before, and no other. MariaDB lists a directory in its own as a database, whatever its name begins with.
@@ -137,6 +142,9 @@ func (w *swappingMariaDB) there() {
 	}
 	if got := w.own(isMariaDB); got != "100 1 11.8 64" {
 		w.Errorf("after the swap there is %s", got)
+	}
+	if got := w.own("SELECT @@server_audit_file_rotations"); got != "3" {
+		w.Errorf("after the swap a setting of a plugin is %s", got)
 	}
 	if out := w.sh("mariadb-upgrade --check-if-upgrade-is-needed 2>&1 || :"); !strings.Contains(out, "no need") {
 		w.Errorf("after the swap: %s", out)

@@ -64,8 +64,9 @@ func (l *look) withoutLogin() {
 }
 
 // removed lists settings in option files that this version does not have,
-// apart by whether the server is known to start with them: it did when the
-// file is older than the server's start.
+// apart by whether the server is known to start with them: this version does
+// with some that it once had, and it did when the file is older than the
+// server's start.
 func (l *look) removed(all []assigned) {
 	if l.in.process == nil || len(l.in.options.gaps) > 0 {
 		return
@@ -84,7 +85,7 @@ func (l *look) removed(all []assigned) {
 		if f.Knob.Removed != "" {
 			line += ": " + f.Knob.Removed
 		}
-		if a.loose || a.origin.From == stack.FromCommand || !l.changedSince(a.origin.File) {
+		if a.loose || f.Knob.Ignores(l.in.flavor, l.in.version) || a.origin.From == stack.FromCommand || !l.changedSince(a.origin.File) {
 			ignored = append(ignored, line)
 		} else {
 			fatal = append(fatal, line)

@@ -22,7 +22,7 @@ type origin struct {
 // settings sets every global variable with its origin and its next value.
 func (l *look) settings() {
 	l.origins = l.readOrigins()
-	known := l.has
+	known := func(name string) bool { return l.has(name) || l.catalog.Fact("mysql", name) != nil }
 	assigned := append(l.in.options.settings(l.in.groups, known), arguments(l.in.args, known)...)
 	fromPersisted := l.persisted()
 	next := last(append(slices.Clone(assigned), fromPersisted...))

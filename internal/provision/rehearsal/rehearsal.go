@@ -6,15 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/load"
-	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
 	"plumb/internal/provision"
@@ -174,18 +171,6 @@ func (r Rehearsal) say(what string) {
 	if r.Doing != nil {
 		r.Doing(what)
 	}
-}
-
-// Known gives those of a server's settings that the release has. Whether its own configuration names another, those look who
-// plan the swap.
-func Known(c *catalog.Catalog, kind string, to product.Release, settings map[string]string) map[string]string {
-	known := maps.Clone(settings)
-	for name := range known {
-		if f := c.Fact(kind, name); f != nil && f.Knob != nil && !f.Knob.Has(to.Flavor, to.Version) {
-			delete(known, name)
-		}
-	}
-	return known
 }
 
 // Typed runs a command, and gives as an error what it said, not how it was typed: that can be a whole script.

@@ -189,6 +189,9 @@ func knob(p *page.Page, f *catalog.Fact) {
 	if k.Removed != "" {
 		p.Hang(page.Normal, "    removed     ", k.Removed)
 	}
+	if k.Ignored != nil {
+		p.Hang(page.Normal, "    ignored     ", perFlavour(k.Ignored, "", func(s string) string { return s })+": a line with it in an option file does not prevent the start")
+	}
 	p.Hang(page.Normal, "    default     ", perFlavour(k.Default, "not listed", show))
 	p.Hang(page.Normal, "    versions    ", perFlavour(k.Versions, "all", func(s string) string { return s }))
 	if len(k.Values) > 0 {

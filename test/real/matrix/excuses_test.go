@@ -36,6 +36,11 @@ func ofPostgres() []Excuse {
 func ofMariaDB() []Excuse {
 	const of = "mariadb"
 	return []Excuse{
+		{of, "innodb_numa_interleave", Missing, "only in builds with libnuma", ""},
+		{of, "ssl", Missing, "", "an option without a variable"},
+		{of, "skip_host_cache", Missing, "", "an option without a variable"},
+		{of, "character_set_client_handshake", Missing, "", "an option without a variable"},
+		{of, "transaction_isolation", Missing, "before MariaDB 11.1 an option only", ""},
 		{of, "port", Default, "", "0 stands for 3306, which the server shows"},
 		{of, "innodb_io_capacity_max", Default, "twice innodb_io_capacity when that is set", "the largest number stands for one that is not set"},
 		{of, "innodb_log_group_home_dir", Default, "", "nothing stands for the data directory, which the server shows as ./"},

@@ -107,6 +107,7 @@ func TestMatrix(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			l := begun(t, r)
 			t.Run("catalogue", l.catalogue)
+			t.Run("lines", l.lines)
 			t.Run("observe", l.observe)
 			t.Run("replay", l.replay)
 			t.Run("fix", l.fix)

@@ -84,7 +84,8 @@ func (n *neutral) places(f *file) {
 	}
 }
 
-// kept are the source's settings without which its data is read wrongly.
+// kept are the source's settings without which its data is read wrongly. The copy may be brought under another version, which takes the
+// name of one that it no longer has for none.
 func (n *neutral) kept(f *file) {
 	_, renamed := n.c.Server.Settings["log_replica_updates"]
 	_, capacity := n.c.Server.Settings["innodb_redo_log_capacity"]
@@ -95,7 +96,7 @@ func (n *neutral) kept(f *file) {
 		case capacity && strings.HasPrefix(name, "innodb_log_file"): // of no effect, with a warning
 		case name == "innodb_undo_tablespaces" && !isMariaDB(n.c.Server) && since(n.c.Server, "8.0.14"): // likewise
 		default:
-			f.set(name, value)
+			f.set("loose_"+name, value)
 		}
 	}
 	if load := n.setting("plugin_load_add"); load != "" {

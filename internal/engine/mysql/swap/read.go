@@ -25,10 +25,10 @@ import (
 
 // server is one that can be swapped.
 type server struct {
-	home    provision.Home
-	places  []place // its data first
-	plugins string  // storage engines that must be loaded, as plugin_load_add takes them
-	size    int64   // of all places, in bytes on their disks
+	home   provision.Home
+	places []place  // its data first
+	loads  []string // arguments that load its plugins
+	size   int64    // of all places, in bytes on their disks
 }
 
 // place is a directory of which the way back needs the content.
@@ -46,11 +46,12 @@ func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out
 	if err != nil {
 		return out, err
 	}
-	out = server{home: w.Home, plugins: sv.Settings["plugin_load_add"]}
+	out = server{home: w.Home}
 	for _, check := range []func() error{
 		func() error { return ofPackages(ctx, h, w.Home, sv) },
 		func() error { return keepsOptions(ctx, h, w) },
 		func() error { return alone(ctx, h, w.Home) },
+		func() (err error) { out.loads, err = loaded(ctx, h, w.Home); return err },
 		func() error { return owns(ctx, h, w.Home) },
 		func() (err error) { out.places, err = places(sv, seriesOf(w.To.Version), w.At); return err },
 		func() error { return cleared(ctx, h, out.places) },
@@ -131,6 +132,21 @@ func alone(ctx context.Context, h host.Reader, home provision.Home) error {
 		}
 	}
 	return nil
+}
+
+const pluginsQuery = "SELECT PLUGIN_NAME, PLUGIN_LIBRARY FROM information_schema.PLUGINS WHERE PLUGIN_LIBRARY > '' ORDER BY PLUGIN_NAME"
+
+// loaded gives the arguments that load the plugins which the server has. Those that INSTALL brought stand in its data alone: a server that
+// reads no such table, for it is in another directory or asks no accounts, would not know their settings, and end at the first of them.
+func loaded(ctx context.Context, h host.Reader, home provision.Home) (args []string, err error) {
+	rows, err := h.Query(ctx, home.Target, pluginsQuery)
+	if err != nil {
+		return nil, fmt.Errorf("see which plugins it has: %w", err)
+	}
+	for _, row := range rows.Values {
+		args = append(args, "--plugin-load-add="+host.Text(row, 0)+"="+host.Text(row, 1))
+	}
+	return args, nil
 }
 
 // owns refuses a server that does not own its data directory: it is shut in its name.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
-	"plumb/internal/change"
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -23,14 +23,17 @@ import (
 var _ rehearsal.Rehearser = Swapper{}
 
 // Release implements rehearsal.Rehearser.
-func (s Swapper) Release(_ context.Context, _ host.Reader, w provision.Swap) (rehearsal.Release, error) {
-	n := next{server: server{home: w.Home}, dir: dirOf(w.Home, seriesOf(w.To.Version))}
-	return release{s, n, w.To.Version, path.Join(n.dir, packages.Programs)}, nil
+func (s Swapper) Release(ctx context.Context, h host.Reader, w provision.Swap) (rehearsal.Release, error) {
+	loads, err := loaded(ctx, h, w.Home)
+	if err != nil {
+		return nil, err
+	}
+	n := next{server: server{home: w.Home, loads: loads}, dir: dirOf(w.Home, seriesOf(w.To.Version))}
+	return release{n, w.To.Version, path.Join(n.dir, packages.Programs)}, nil
 }
 
 // release is the new version, by programs that lie below a directory as they will below the root.
 type release struct {
-	Swapper
 	next    next
 	version string
 	dir     string
@@ -38,7 +41,7 @@ type release struct {
 
 // Possible implements rehearsal.Release. The server of a copy does not read that configuration.
 func (r release) Possible(ctx context.Context, d host.Streamer) error {
-	return rehearsal.Typed(ctx, d, change.LongScript(configured, r.next.who()...).Argv)
+	return rehearsal.Typed(ctx, d, r.next.configured().Argv)
 }
 
 // Becomes implements rehearsal.Release.
@@ -62,7 +65,7 @@ func (r release) Becomes(ctx context.Context, h host.Reader, c *instance.Copy) (
 	if libraries != nil {
 		sv.Env = []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
 	}
-	sv.Settings = rehearsal.Known(r.Catalog, product.MySQL, product.Release{Flavor: product.MariaDB, Version: r.version}, sv.Settings)
+	sv.Settings = maps.Clone(sv.Settings)
 	for _, name := range []string{"plugin_dir", "lc_messages_dir", "character_sets_dir"} { // they lie below the other
 		delete(sv.Settings, name)
 	}

@@ -13,12 +13,12 @@ as() { setpriv --reuid="$uid" --regid="$gid" --init-groups --inh-caps=-all -- "$
 // mark is the file that says that the data were brought under the new server, and where its log stood before.
 const mark = "upgraded"
 
-// configured has the program of the new version read the configuration, as its packages will find it.
+// configured has the program of the new version read the configuration, as its packages will find it, with the plugins of before.
 const configured = names + `p="$dir/programs"
 at=$(as mktemp -d /tmp/plumb-swap-XXXXXX)
 trap 'rm -rf -- "$at"' EXIT
 said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-gnu | tr ' ' :) as "$p/usr/sbin/mariadbd" --basedir="$p/usr" \
-	--datadir="$at" --log-error= --verbose --help 2>&1 >/dev/null) ||
+	--datadir="$at" --log-error= "$@" --verbose --help 2>&1 >/dev/null) ||
 { echo "the new server does not take the configuration as it is: $({ printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5)" >&2; exit 1; }`
 
 // still are functions for data that must stay as they are while no server is to run, although something may watch the server and start it
@@ -114,7 +114,8 @@ rm -rf --one-file-system -- "$gone"`
 // a socket in a directory of its own, in which that user could put links: root neither writes nor reads there. The lock waits for
 // the server of a script that was killed. Clients since 11.4 want TLS of a server on a socket too, and one may be set to have none. Only
 // now the data can be entered again, as what was kept of them can.
-const upgrade = names + `data=$1 was=$2 plugins=$3 kept=$4
+const upgrade = names + `data=$1 was=$2 kept=$3
+shift 3
 [ ! -e "$dir/` + mark + `" ] || exit 0
 exec 9>"$dir/alone"
 flock 9
@@ -128,7 +129,7 @@ runs() { case $(sed -n 's/^State:[ \t]*\(.\).*/\1/p' "/proc/$server/status" 2>/d
 as chmod "$(stat -c %a "$kept")" "$data"
 sql() { as mariadb --no-defaults --skip-ssl --socket="$run/s" --user=root --batch --raw --skip-column-names --execute="$1"; }
 (exec setpriv --reuid="$uid" --regid="$gid" --init-groups --inh-caps=-all --pdeathsig TERM -- /usr/sbin/mariadbd --datadir="$data" --socket="$run/s" --pid-file="$run/pid" \
-	--log-error="$run/log" --skip-networking --skip-grant-tables --skip-slave-start --event-scheduler=DISABLED ${plugins:+"--plugin-load-add=$plugins"}) &
+	--log-error="$run/log" --skip-networking --skip-grant-tables --skip-slave-start --event-scheduler=DISABLED "$@") &
 server=$!
 until as mariadb-admin --no-defaults --skip-ssl --socket="$run/s" --user=root ping >/dev/null 2>&1; do
 	runs || fails

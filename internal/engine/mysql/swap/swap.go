@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host"
@@ -25,8 +24,7 @@ import (
 
 // Swapper implements provision.Swapper.
 type Swapper struct {
-	Catalog *catalog.Catalog
-	Point   *point.Engine // which knows where a server keeps what
+	Point *point.Engine // which knows where a server keeps what
 }
 
 var _ provision.Swapper = Swapper{}
@@ -122,12 +120,15 @@ func (n next) who(more ...string) []string {
 	return append([]string{n.dir, strconv.Itoa(n.home.UID), strconv.Itoa(n.home.GID)}, more...)
 }
 
+// configured has the new server read the configuration.
+func (n next) configured() change.Op { return change.LongScript(configured, n.who(n.loads...)...) }
+
 // stop stops the server, once the new one has read its configuration. A server that was killed in place of stopped leaves a log
 // that a newer one does not read.
 func (n next) stop() change.Act {
 	t := n.home.Target
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.home.Version, Inspect: n.look, After: change.None, Exact: true, Patience: patience, Home: n.home.Data,
-		Do: []change.Op{n.release.Same(), change.LongScript(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
+		Do: []change.Op{n.release.Same(), n.configured(), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
 			n.control("stop"), {Argv: service.UntilEnded(n.home.PID)}},
 		Undo: []change.Op{n.control("start")}}}
 }
@@ -164,7 +165,7 @@ func (n next) upgrade() change.Act {
 	mark := path.Join(n.dir, mark)
 	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Always: true,
 		Inspect: change.Inspection{File: mark, Match: `^from ([0-9.]+)$`},
-		Do:      []change.Op{change.LongScript(upgrade, n.who(n.home.Data, n.home.Version, n.plugins, n.places[0].kept)...)},
+		Do:      []change.Op{change.LongScript(upgrade, n.who(append([]string{n.home.Data, n.home.Version, n.places[0].kept}, n.loads...)...)...)},
 		Undo:    append(n.putBack(), change.Op{Argv: []string{"rm", "-f", "--", mark}})}}
 }
 

@@ -3,6 +3,7 @@ package swap
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"strconv"
 
@@ -71,7 +72,11 @@ func (r release) Becomes(ctx context.Context, h host.Reader, c *instance.Copy) (
 	}
 	to := product.Release{Flavor: product.Postgres, Version: r.next.version}
 	sv.Program, sv.Version, sv.Product = []string{program(to.Version, "postgres")}, to.Version, to.String()
-	sv.Settings = rehearsal.Known(r.Catalog, product.Postgres, to, sv.Settings)
+	sv.Settings = maps.Clone(sv.Settings)
+	maps.DeleteFunc(sv.Settings, func(name, _ string) bool { // the program itself has read the server's configuration, not the copy's
+		f := r.Catalog.Fact(product.Postgres, name)
+		return f != nil && f.Knob != nil && !f.Knob.Has(to.Flavor, to.Version)
+	})
 	sv.Dirs = []protect.Dir{{Role: "data", Path: data}}
 	for _, d := range c.Server.Dirs { // the source's own, which it must not see
 		if d.Link = ""; d.Role == "data" {
