@@ -16,7 +16,7 @@ func mariadbWrecks() []wreck {
 		{name: "careless_mariadb", quick: true, start: carelessMariaDB, fires: []string{
 			"mysql/sync-binlog-rare", "mysql/autoinc-interleaved-statement", "mysql/flush-log-at-trx-commit",
 			"mysql/flush-method-no-sync", "mysql/connections-near-limit", "mysql/semi-sync-inactive", "mysql/myisam-tables",
-			"mysql/removed-options", "cross/mysql-binlog-never-expires", "cross/storage-doublewrite-off",
+			"mysql/removed-options", "mysql/ignored-options", "cross/mysql-binlog-never-expires", "cross/storage-doublewrite-off",
 			"cross/storage-nearly-full", "cross/storage-inodes-nearly-out", "cross/kernel-nofile-mysql", "ext4/no-journal"}},
 		{name: "mariadb_and_a_broken_replica", start: brokenReplica, fires: []string{
 			"mysql/binlog-statement", "mysql/mariadb-replica-without-gtid", "mysql/replica-stopped", "mysql/force-recovery",
@@ -58,7 +58,7 @@ rpl_semi_sync_master_timeout=1
 	fill(t, dir, 93, 2700)
 	// A file counts as changed since the start two seconds after it.
 	eventually(t, srv, "SELECT variable_value > 3 FROM information_schema.global_status WHERE variable_name = 'UPTIME'")
-	add(t, b.Dir+"/mysql-run/my.cnf", "innodb_locks_unsafe_for_binlog=1\n")
+	add(t, b.Dir+"/mysql-run/my.cnf", "innodb_support_xa=1\ninnodb_locks_unsafe_for_binlog=1\n") // it would end at the first, and passes over the second
 }
 
 // letGo opens so many connections at once, and closes them.
