@@ -57,11 +57,7 @@ func (x *box) datasets(pool, at string) (acts []change.Act) {
 func TestPool(t *testing.T) {
 	x := newBox(t)
 	x.fuse()
-	name := "plumb" + strings.ReplaceAll(filepath.Base(x.Dir), "-", "")
-	x.OnClose(func() error { // of a test that failed: the daemon would remember it
-		_ = exec.Command("zpool", "destroy", "-f", name).Run()
-		return nil
-	})
+	name := x.ownPool("")
 	x.name = name
 	p, at := x.pool(name), filepath.Join(x.Dir, "mnt")
 	acts := x.makings(p, at)
@@ -241,11 +237,7 @@ func (x *box) oldLabels(was string) {
 func TestAnExportedPoolIsNotGone(t *testing.T) {
 	x := newBox(t)
 	x.fuse()
-	name := "plumb" + strings.ReplaceAll(filepath.Base(x.Dir), "-", "") + "e"
-	x.OnClose(func() error {
-		_ = exec.Command("zpool", "destroy", "-f", name).Run()
-		return nil
-	})
+	name := x.ownPool("e")
 	p := spec.Pool{Name: name, Layout: spec.Mirror, Data: []spec.Disk{x.disk("a", 64), x.disk("b", 64)}}
 	files := spec.Pool{Name: name, Layout: spec.Stripe, Data: []spec.Disk{{Path: filepath.Join(x.Dir, "f"), Size: 64 << 20}}}
 	for what, pool := range map[string]spec.Pool{"disks": p, "a file": files} {
@@ -279,11 +271,7 @@ func TestAnExportedPoolIsNotGone(t *testing.T) {
 func TestALookThatIsKilledIsFollowedByAnother(t *testing.T) {
 	x := newBox(t)
 	x.fuse()
-	pool, at, bin := "plumb"+strings.ReplaceAll(filepath.Base(x.Dir), "-", "")+"k", filepath.Join(x.Dir, "mnt"), t.TempDir()
-	x.OnClose(func() error {
-		_ = exec.Command("zpool", "destroy", "-f", pool).Run()
-		return nil
-	})
+	pool, at, bin := x.ownPool("k"), filepath.Join(x.Dir, "mnt"), t.TempDir()
 	x.sh(`zpool create -m none -O canmount=off "$1" "$2"
 printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$@"\n' >"$3/find"; chmod 755 "$3/find"`, pool, x.disk("look", 64).Path, bin)
 	data, acts := pool+"/db/data", x.datasets(pool, at)
@@ -292,7 +280,7 @@ printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$
 		t.Fatal(err)
 	}
 	x.sh(`printf theirs >"$1/file"; zfs unmount "$2"`, at, data)
-	op := acts[slices.IndexFunc(acts, func(a change.Act) bool { return a.Make != nil && a.Make.Dataset == data })].Make.Undo[0]
+	op := destroying(acts, data)
 	killed := func() {
 		t.Helper()
 		c := exec.Command(op.Argv[0], op.Argv[1:]...)
@@ -323,22 +311,23 @@ printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$
 	}
 }
 
+// destroying is the operation by which a dataset is taken away.
+func destroying(acts []change.Act, dataset string) change.Op {
+	return acts[slices.IndexFunc(acts, func(a change.Act) bool { return a.Make != nil && a.Make.Dataset == dataset })].Make.Undo[0]
+}
+
 // A dataset that is busy just then is looked into again: that it cannot be mounted does not say that something is in it.
 func TestALookAtWhatIsBusyIsTriedAgain(t *testing.T) {
 	x := newBox(t)
 	x.fuse()
-	pool, at, bin := "plumb"+strings.ReplaceAll(filepath.Base(x.Dir), "-", "")+"b", filepath.Join(x.Dir, "mnt"), t.TempDir()
-	x.OnClose(func() error {
-		_ = exec.Command("zpool", "destroy", "-f", pool).Run()
-		return nil
-	})
+	pool, at, bin := x.ownPool("b"), filepath.Join(x.Dir, "mnt"), t.TempDir()
 	x.sh(`zpool create -m none -O canmount=off "$1" "$2"
 printf '#!/bin/sh\n[ "$1" != mount ] || { cat "%s/said" >&2; exit 1; }; exec %s "$@"\n' "$3" "$(command -v zfs)" >"$3/zfs"; chmod 755 "$3/zfs"`, pool, x.disk("busy", 64).Path, bin)
 	data, acts := pool+"/db/data", x.datasets(pool, at)
 	if _, err := x.apply(acts); err != nil {
 		t.Fatal(err)
 	}
-	op := acts[slices.IndexFunc(acts, func(a change.Act) bool { return a.Make != nil && a.Make.Dataset == data })].Make.Undo[0]
+	op := destroying(acts, data)
 	for said, want := range map[string]int{"cannot mount 'x': mountpoint or dataset is busy": 1, "cannot mount 'x': no such pool": change.Kept} {
 		x.sh(`printf %s "$1" >"$2/said"`, said, bin)
 		c := exec.Command(op.Argv[0], op.Argv[1:]...)
