@@ -29,10 +29,8 @@ const (
 
 // markOf reads it among all properties of a dataset. Those below have it too, and were not meant.
 func markOf(all []zfs.Property) string {
-	for _, p := range all {
-		if p.Name == momentProperty && p.Source == "local" {
-			return p.Value
-		}
+	if p := zfs.Named(all, momentProperty); p.Source == "local" {
+		return p.Value
 	}
 	return ""
 }
@@ -139,7 +137,7 @@ func (r Restore) mount(ctx context.Context, dataset, root, dir string) error {
 	if err := r.mark(ctx, []Received{{Dataset: dataset}}, changing); err != nil {
 		return err
 	}
-	if err := r.way(ctx, root, dir); err != nil {
+	if err := host.MakeWay(ctx, r.Do, root, dir); err != nil {
 		return err
 	}
 	if err := r.patient(ctx, zfs.Set("mountpoint", dir, dataset)); err != nil {
@@ -157,24 +155,6 @@ func (r Restore) mount(ctx context.Context, dataset, root, dir string) error {
 		err = errors.New("something else is there")
 	}
 	return err
-}
-
-// way makes the directories that lead to a place below a root.
-func (r Restore) way(ctx context.Context, root, to string) error {
-	at := root
-	for name := range strings.SplitSeq(strings.TrimPrefix(to, root+"/"), "/") {
-		at = path.Join(at, name)
-		if _, err := r.Do.Readlink(ctx, at); err == nil {
-			return fmt.Errorf("%s is a link, and a directory was expected", at)
-		}
-		if st, err := r.Do.Stat(ctx, at); err == nil && st.Mode.IsDir() {
-			continue
-		}
-		if err := r.Do.MakeDir(ctx, at, 0o755, -1, -1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (r Restore) isMounted(ctx context.Context, dataset string) (bool, error) {
@@ -203,12 +183,7 @@ func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[st
 		if err != nil {
 			return err
 		}
-		one := begun{dataset: dataset, snapshot: snapshots[streamOf(m, from).GUID]}
-		for _, p := range properties {
-			if p.Name == "mountpoint" {
-				one.at = p.Value
-			}
-		}
+		one := begun{dataset, zfs.Named(properties, "mountpoint").Value, snapshots[streamOf(m, from).GUID]}
 		if one.snapshot == "" {
 			return fmt.Errorf("%s was being changed by a restore, and has no snapshot of this backup to take it back to", dataset)
 		}

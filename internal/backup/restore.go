@@ -194,8 +194,7 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 		return hint.With(fmt.Errorf("%s already exists, and was brought to a moment", dataset),
 			help+"; what was replayed and written there since is given up, and only what was received is kept, after zfs set "+momentProperty+"="+changing+" "+dataset)
 	}
-	mounted := slices.ContainsFunc(properties, func(p zfs.Property) bool { return p.Name == "mounted" && p.Value == "yes" })
-	if mounted && !zfs.IsFuse(properties) { // which mounts what it receives
+	if zfs.Named(properties, "mounted").Value == "yes" && !zfs.IsFuse(properties) { // which mounts what it receives
 		return hint.With(fmt.Errorf("%s already exists, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")
 	}
 	return nil

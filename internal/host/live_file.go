@@ -29,11 +29,10 @@ func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
 	data, err := onFile(ctx, l, name, true, func(context.Context) ([]byte, error) {
 		limit := roomOf(ctx).take(l.options.FileBytes)
 		read := func() ([]byte, error) { return readHead(name, limit) }
-		if socketLists.MatchString(name) {
-			once := read
-			read = func() ([]byte, error) { return readTwice(name, once) }
-		}
 		data, err := read()
+		if err == nil && socketLists.MatchString(name) {
+			data, err = readAgain(name, data, read)
+		}
 		roomOf(ctx).used(len(data))
 		return data, err
 	})

@@ -12,12 +12,8 @@ import (
 // count as stopped, so a list is read twice, and what is in either is in it.
 var socketLists = regexp.MustCompile(`^/proc/(?:[^/]+/)?net/(?:unix|tcp6?)$`)
 
-// readTwice reads a list of sockets.
-func readTwice(name string, read func() ([]byte, error)) ([]byte, error) {
-	first, err := read()
-	if err != nil {
-		return first, err
-	}
+// readAgain reads a list of sockets once more, and adds what only was in it the first time.
+func readAgain(name string, first []byte, read func() ([]byte, error)) ([]byte, error) {
 	second, err := read()
 	if err != nil {
 		return second, err

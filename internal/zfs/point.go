@@ -251,7 +251,7 @@ func ParseMoments(text []byte, name string) map[string]string {
 // IsFuse tells by all properties of a dataset whether it is one of zfs-fuse, which has a GUID of each
 // too, but not among all.
 func IsFuse(all []Property) bool {
-	return !slices.ContainsFunc(all, func(p Property) bool { return p.Name == "guid" })
+	return Named(all, "guid").Name == ""
 }
 
 // AsStored are the flags by which OpenZFS sends blocks as they lie on the disk; raw also those that

@@ -2,12 +2,21 @@ package zfs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Property is one line of `zfs get` or `zpool get`.
 type Property struct {
 	Of, Name, Value, Source string
+}
+
+// Named gives the property of a name among those of one dataset or pool; zero if it is not there.
+func Named(all []Property, name string) (p Property) {
+	if i := slices.IndexFunc(all, func(p Property) bool { return p.Name == name }); i >= 0 {
+		p = all[i]
+	}
+	return p
 }
 
 // ParseProperties reads the tab-separated lines of `zfs get -Hp -o

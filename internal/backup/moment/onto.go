@@ -15,24 +15,25 @@ import (
 
 // Based gives the backup of a point, and what it tells of that, as one that Plan takes.
 func (r Restore) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest, error) {
-	based, _, err := r.based(m, told)
+	based, _, _, err := r.based(m, told)
 	return based, err
 }
 
-func (r Restore) based(m manifest.Manifest, told protect.Point) (based manifest.Manifest, e PointEngine, err error) {
+// based gives also who brings it forward, and where the server saw each dataset.
+func (r Restore) based(m manifest.Manifest, told protect.Point) (based manifest.Manifest, e PointEngine, where map[string]string, err error) {
 	i := slices.IndexFunc(r.Engines, func(e Engine) bool { _, is := e.(PointEngine); return is && e.Knows(m) })
 	if i < 0 {
-		return m, nil, hint.With(fmt.Errorf("backup %s is of a point of %s, onto which no log is replayed", m.ID, told.Server.Product),
+		return m, nil, nil, hint.With(fmt.Errorf("backup %s is of a point of %s, onto which no log is replayed", m.ID, told.Server.Product),
 			"restore it without --to; docs/archive.md says which backups can be brought to a moment")
 	}
 	e = r.Engines[i].(PointEngine)
 	if based, err = e.Based(m, told); err == nil {
-		_, err = mountpoints(told)
+		where, err = mountpoints(told)
 	}
 	if err != nil {
 		err = fmt.Errorf("bring backup %s to a moment: %w", m.ID, err)
 	}
-	return based, e, err
+	return based, e, where, err
 }
 
 // mountpoints gives where the server saw each dataset of a point. Of one that it saw in two places, or of which it saw a part, what is to
@@ -59,11 +60,7 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
 		}
 	}()
-	based, e, err := r.based(m, told)
-	if err != nil {
-		return w, "", err
-	}
-	where, err := mountpoints(told)
+	based, e, where, err := r.based(m, told)
 	if err != nil {
 		return w, "", err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -78,7 +78,7 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 		return err
 	}
 	at := c.In(path.Clean(m.Mountpoint))
-	if err := c.way(ctx, at); err != nil {
+	if err := host.MakeWay(ctx, do, c.Root, at); err != nil {
 		return err
 	}
 	if err := s.Clone(ctx, do, m, protect.CloneAt{Dir: at, Book: c.book, Life: c.life}); err != nil {
@@ -88,25 +88,6 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 		return err
 	}
 	return c.given(ctx, at)
-}
-
-// way makes the directories that lead to a place in the copy.
-func (c *Copy) way(ctx context.Context, to string) error {
-	at := c.Root
-	for name := range strings.SplitSeq(strings.TrimPrefix(to, c.Root+"/"), "/") {
-		at = path.Join(at, name)
-		_, err := c.maker.Keeper.Do.Readlink(ctx, at)
-		if err == nil {
-			return fmt.Errorf("%s is a link, and a directory was expected", at)
-		}
-		if st, err := c.maker.Keeper.Do.Stat(ctx, at); err == nil && st.Mode.IsDir() {
-			continue
-		}
-		if err := c.maker.Keeper.Do.MakeDir(ctx, at, 0o755, -1, -1); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // mounted proves that a clone lies where the server will look: one started on an empty

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 )
 
 // daemon is a running zfs-fuse; pid is 0 when OpenZFS runs instead.
@@ -70,7 +71,7 @@ func findDaemon(ctx context.Context, h host.Reader) (doubtful daemon, err error)
 			continue
 		}
 		d := daemon{pid: pid}
-		same, err := mountsHere(ctx, h, path.Dir(name))
+		same, err := observe.SameMounts(ctx, h, path.Dir(name))
 		switch d.doubt = err; {
 		case err != nil && doubtful.pid == 0:
 			doubtful = d
@@ -86,16 +87,6 @@ func findDaemon(ctx context.Context, h host.Reader) (doubtful daemon, err error)
 		return d, nil
 	}
 	return doubtful, nil
-}
-
-// mountsHere tells whether a process is in our mount namespace.
-func mountsHere(ctx context.Context, h host.Reader, dir string) (bool, error) {
-	ours, err := h.Readlink(ctx, "/proc/self/ns/mnt")
-	if err != nil {
-		return false, err
-	}
-	theirs, err := h.Readlink(ctx, path.Join(dir, "ns/mnt"))
-	return theirs == ours, err
 }
 
 // maxARC finds the ARC limit on the daemon's command line, in bytes.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/host/mounts"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -240,11 +241,9 @@ func (l *look) container() {
 	// A container may share the host's processes. Then it has other mounts
 	// than the first process; an image started as a virtual machine has not,
 	// although it holds the files that mark a container.
-	ours, err1 := l.h.Readlink(l.ctx, "/proc/self/ns/mnt")
-	theirs, err2 := l.h.Readlink(l.ctx, "/proc/1/ns/mnt")
-	if err1 == nil && err2 == nil {
+	if same, err := observe.SameMounts(l.ctx, l.h, "/proc/1"); err == nil {
 		marked := l.exists("/.dockerenv") || l.exists("/run/.containerenv") || l.exists("/run/systemd/container")
-		l.t.Set(fact, stack.Bool(ours != theirs && marked), "/proc/self/ns")
+		l.t.Set(fact, stack.Bool(!same && marked), "/proc/self/ns")
 		return
 	}
 	// Not comparable without root. Images for containers lie on an overlay or

@@ -109,12 +109,8 @@ func (Tool) Finish(ctx context.Context, d host.Streamer, s driven.Set, b driven.
 	if notes, err = pitr.Settle(ctx, d, a, major, recovery(s, a)); err != nil {
 		return nil, nil, err
 	}
-	next = []string{pitr.Start(major, a.Dir),
-		"it fetches the log from the repository up to the moment, with " + s.Config + ", and then continues on a timeline of its own; when the archive does not reach the moment, it says so in its log and ends", pitr.Started}
-	if !a.Replace {
-		next = append(next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the backup is postgresql.auto.conf.before")
-	}
-	return next, notes, nil
+	after := "it fetches the log from the repository up to the moment, with " + s.Config + ", and then continues on a timeline of its own; when the archive does not reach the moment, it says so in its log and ends"
+	return pitr.Next(a, major, after, "backup"), notes, nil
 }
 
 // recovery are the settings by which it ends before the moment.

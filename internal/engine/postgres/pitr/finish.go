@@ -41,24 +41,26 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if a.Proof {
 		return fetchAll(ctx, d, s.After(in.base.id), in.pieces, a, "pg_wal")
 	}
-	recovers, after := alone(), "it recovers with the log that is in it, and then continues on a timeline of its own"
+	recovers, after := alone(), afterOwn
 	if !a.Alone {
 		if err := in.fetch(ctx, d, s, a); err != nil {
 			return err
 		}
-		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then continues on a timeline of its own; plumb.wal can go when it has"
+		recovers, after = recovery(w.Last, in.timeline), afterLog
 	}
 	notes, err := Settle(ctx, d, a, in.base.major, recovers)
 	if err != nil {
 		return err
 	}
-	w.Notes = append(w.Notes, notes...)
-	w.Next = []string{Start(in.base.major, a.Dir), after, Started}
-	if !a.Replace {
-		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the base is postgresql.auto.conf.before")
-	}
+	w.Notes, w.Next = append(w.Notes, notes...), Next(a, in.base.major, after, "base")
 	return nil
 }
+
+// What a restored server does once it is started.
+const (
+	afterOwn = "it recovers with the log that is in it, and then continues on a timeline of its own"
+	afterLog = "it replays the log up to the moment, and then continues on a timeline of its own; plumb.wal can go when it has"
+)
 
 // fetch brings all that is replayed, and the histories.
 func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a moment.At) error {
@@ -73,13 +75,17 @@ func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a m
 	return fetchAll(ctx, d, s, slices.Collect(maps.Values(in.w.histories)), a, aside)
 }
 
-// Start is how a restored server is started. It answers nobody while it recovers, and pg_ctl gives up after a minute by itself.
-func Start(major int, dir string) string {
-	return fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s -t 86400 start", major, host.ShellWord(dir))
+// Next tells a person what is left to do with what was restored of a base, a point or whatever it is called, and what it does then. It
+// answers nobody while it recovers, and pg_ctl gives up after a minute by itself. A standby with its settings would stop where it did, and
+// answer nobody.
+func Next(a moment.At, major int, after, of string) []string {
+	next := []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s -t 86400 start", major, host.ShellWord(a.Dir)), after,
+		"before a standby is made of it, remove hot_standby and the settings of the recovery from postgresql.auto.conf: a standby has a copy of them"}
+	if !a.Replace {
+		next = append(next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the "+of+" is postgresql.auto.conf.before")
+	}
+	return next
 }
-
-// Started is what is left to do when it has recovered: a standby with its settings would stop where it did, and answer nobody.
-const Started = "before a standby is made of it, remove hot_standby and the settings of the recovery from postgresql.auto.conf: a standby has a copy of them"
 
 // Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the
 // one that was backed up is gone, the copy is kept from reaching others. The notes say what a person must look at.

@@ -30,16 +30,24 @@ type base struct {
 	timeline   int
 	system     uint64
 	major      int
-	word       string // what it is called
+	point      bool
 }
 
 // Knows implements moment.Engine.
 func (Engine) Knows(m manifest.Manifest) bool { return systemOf(m) != "" }
 
+// word is what it is called.
+func (b base) word() string {
+	if b.point {
+		return "point"
+	}
+	return "base backup"
+}
+
 func baseOf(m manifest.Manifest) (b base, err error) {
-	b.id, b.word = m.ID, "base backup"
-	if m.Point != "" { // the log behind it can have been archived before it was sent
-		b.word, b.id = "point", manifest.NewID(m.Began, "0000")
+	b.id, b.point = m.ID, m.Point != ""
+	if b.point { // the log behind it can have been archived before it was sent
+		b.id = manifest.NewID(m.Began, "0000")
 	}
 	var ok bool
 	if b.start, ok = wal.Place(m.Facts[factStart]); !ok {
@@ -57,7 +65,7 @@ func baseOf(m manifest.Manifest) (b base, err error) {
 	if err = errors.Join(err, err1, err2); err != nil {
 		return b, err
 	}
-	if len(m.Streams) != 1 && m.Point == "" {
+	if len(m.Streams) != 1 && !b.point {
 		return b, fmt.Errorf("it has %d streams", len(m.Streams))
 	}
 	if b.major < 12 {
@@ -156,9 +164,9 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	p.until = c.until
 	if len(pieces) == 0 {
 		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
-			return nil, moment.Unreached(fmt.Errorf("%s, in which the %s begins, is not in the archive: %w", missing, p.b.word, gone.Pruned()))
+			return nil, moment.Unreached(fmt.Errorf("%s, in which the %s begins, is not in the archive: %w", missing, p.b.word(), gone.Pruned()))
 		}
-		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the %s begins, is not in the archive", missing, p.b.word))
+		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the %s begins, is not in the archive", missing, p.b.word()))
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)
@@ -185,7 +193,7 @@ func (p *planning) plan() ([]archive.Piece, error) {
 
 func early(to replay.Target, b base) error {
 	what := "the base is whole"
-	if b.word == "point" {
+	if b.point {
 		what = "the point"
 	}
 	return moment.BeforeBase(fmt.Errorf("%s is before %s, at %s", to.Text, what, cmp.Or(textOf(b.end), "its end")), Server(b.system))

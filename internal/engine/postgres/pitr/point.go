@@ -95,11 +95,7 @@ func (Engine) Onto(ctx context.Context, d host.Launcher, s archive.Shelf, w *mom
 	if err != nil {
 		return err
 	}
-	w.Notes = append(w.Notes, notes...)
-	w.Next = []string{Start(in.base.major, a.Dir), after, Started}
-	if !a.Replace {
-		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the server is postgresql.auto.conf.before")
-	}
+	w.Notes, w.Next = append(w.Notes, notes...), Next(a, in.base.major, after, "server")
 	return nil
 }
 
@@ -112,9 +108,9 @@ func (in inner) recovers(w moment.Way, a moment.At) (all []postgres.Assignment, 
 	case in.pieces == nil:
 		all = endless(fromAside)
 	default:
-		return recovery(w.Last, in.timeline), "it replays the log up to the moment, and then continues on a timeline of its own; plumb.wal can go when it has"
+		return recovery(w.Last, in.timeline), afterLog
 	}
-	return all, "it recovers with the log that is in it, and then continues on a timeline of its own"
+	return all, afterOwn
 }
 
 // endless are the settings by which it recovers to the end of the log.

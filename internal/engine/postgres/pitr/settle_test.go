@@ -51,7 +51,7 @@ func TestWhatACopyStillDoes(t *testing.T) {
 
 func TestStartIsForAShell(t *testing.T) {
 	for dir, want := range map[string]string{"/srv/db": "-D /srv/db -t", "/srv/a b": "-D '/srv/a b' -t"} {
-		if got := Start(15, dir); !strings.Contains(got, want) {
+		if got := Next(moment.At{Dir: dir}, 15, "", "base")[0]; !strings.Contains(got, want) {
 			t.Errorf("%q, and not %q", got, want)
 		}
 	}
