@@ -35,7 +35,10 @@ func Using(ctx context.Context, h host.Reader, dir string) (by, unseen string, e
 
 // named names the process of a path below /proc, for people.
 func named(ctx context.Context, h host.Reader, link string) string {
-	pid := strings.Split(link, "/")[2]
+	pid := pidOf(link)
 	name, _ := h.ReadFile(ctx, path.Join("/proc", pid, "comm"))
 	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))
 }
+
+// pidOf gives the process of a path below /proc.
+func pidOf(link string) string { return strings.Split(link, "/")[2] }
