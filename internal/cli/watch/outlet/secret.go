@@ -5,9 +5,9 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
 
@@ -17,9 +17,9 @@ const leastToken = 16
 // secretOf reads the first line of a file, such as a token or user:password. It is an
 // error if users other than its owner and group can read the file.
 func secretOf(flag, name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := shell.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
+		return "", fmt.Errorf("read %s of %s: %w", name, flag, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
