@@ -63,16 +63,25 @@ func (l *look) withoutLogin() {
 	}
 }
 
-// removed lists settings in option files that this version does not have,
-// apart by whether the server is known to start with them: this version does
+// removed lists settings in option files that this version does not have, or
+// no option sets, apart by whether the server is known to start with them: this version does
 // with some that it once had, and it did when the file is older than the
 // server's start.
 func (l *look) removed(all []assigned) {
 	if l.in.process == nil || len(l.in.options.gaps) > 0 {
 		return
 	}
+	unproven := func(a assigned) bool { return !a.loose && a.origin.From != stack.FromCommand && l.changedSince(a.origin.File) }
+	optionless, told := map[string]bool{}, true
+	if slices.ContainsFunc(all, func(a assigned) bool { return l.has(a.name) && unproven(a) }) {
+		optionless, told = l.optionless()
+	}
 	fatal, ignored := []string{}, []string{}
 	for _, a := range all {
+		if optionless[a.name] && unproven(a) {
+			fatal = append(fatal, fmt.Sprintf("%s (%s): no option sets this variable", a.name, originText(a.origin)))
+			continue
+		}
 		if a.name == "innodb_log_file_size" && l.has("innodb_redo_log_capacity") && setsCapacity(all) {
 			ignored = append(ignored, fmt.Sprintf("%s (%s): innodb_redo_log_capacity is set too and rules", a.name, originText(a.origin)))
 			continue
@@ -85,16 +94,36 @@ func (l *look) removed(all []assigned) {
 		if f.Knob.Removed != "" {
 			line += ": " + f.Knob.Removed
 		}
-		if a.loose || f.Knob.Ignores(l.in.flavor, l.in.version) || a.origin.From == stack.FromCommand || !l.changedSince(a.origin.File) {
+		if !unproven(a) || f.Knob.Ignores(l.in.flavor, l.in.version) {
 			ignored = append(ignored, line)
 		} else {
 			fatal = append(fatal, line)
 		}
 	}
 	if _, known := l.started(); known {
-		l.t.Set("removed_options", stack.List(fatal), "option files")
+		if told {
+			l.t.Set("removed_options", stack.List(fatal), "option files")
+		}
 		l.t.Set("ignored_options", stack.List(ignored), "option files")
 	}
+}
+
+// optionless gives the server's variables that no option sets: SET does, or nobody. MariaDB tells which; told is false when it does not.
+func (l *look) optionless() (names map[string]bool, told bool) {
+	names = map[string]bool{}
+	if !l.isMariaDB() {
+		for _, name := range MySQLOptionless() {
+			names[name] = true
+		}
+		return names, true
+	}
+	rows, told := l.query("SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE COMMAND_LINE_ARGUMENT IS NULL", "removed_options")
+	for _, row := range rows.Values {
+		if name := strings.ToLower(host.Text(row, 0)); !OptionApart(name) {
+			names[name] = true
+		}
+	}
+	return names, told
 }
 
 func setsCapacity(all []assigned) bool {

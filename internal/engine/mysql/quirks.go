@@ -12,6 +12,21 @@ func mysqlTells() []string {
 	return []string{"innodb_version", "large_files_support", "large_page_size", "log_bin_basename", "lower_case_file_system", "relay_log_basename", "version"}
 }
 
+// MySQLOptionless lists variables of MySQL's, of all its versions, to which no option belongs: it has no table that tells. SET changes the
+// others. (NO_CMD_LINE in sql/sys_vars.cc, but for those of which an option stands apart; tx_isolation and tx_read_only are of 5.7.)
+func MySQLOptionless() []string {
+	return append(mysqlTells(), "character_set_connection", "character_set_database", "character_set_results", "character_set_system",
+		"collation_connection", "collation_database", "foreign_key_checks", "hostname", "license", "locked_in_memory", "protocol_version",
+		"sql_auto_is_null", "sql_big_selects", "sql_buffer_result", "sql_log_off", "sql_notes", "sql_quote_show_create", "sql_safe_updates",
+		"sql_select_limit", "sql_warnings", "system_time_zone", "tx_isolation", "tx_read_only", "unique_checks")
+}
+
+// OptionApart tells of a variable of MariaDB's to which no option belongs (NO_CMD_LINE in sql/sys_vars.cc) whether an option of its name is
+// there all the same, apart from it (my_long_options in sql/mysqld.cc).
+func OptionApart(name string) bool {
+	return slices.Contains([]string{"log_bin", "skip_external_locking", "transaction_isolation", "transaction_read_only"}, name)
+}
+
 // persistible tells whether SET PERSIST_ONLY takes a variable. The place of
 // the others is an option file. (Found by trying all on MySQL 9.7, and in the
 // manual's list of nonpersistible and persist-restricted variables, of which
