@@ -352,3 +352,14 @@ func TestRemoveTree(t *testing.T) {
 	}
 	must(t, RemoveTree(t.Context(), doer(t), dir))
 }
+
+// The last that a command said is why it failed, and not only the last few words of that.
+func TestPipeSaysHowACommandEnds(t *testing.T) {
+	d := NewLiveDoer(NewLive(LiveOptions{}))
+	defer d.Close()
+	const script = `i=0; while [ $i -lt 2000 ]; do echo "note $i" >&2; i=$((i + 1)); done; echo "cannot open it" >&2; seq 100 >&2; exit 3`
+	_, err := d.Pipe(t.Context(), Pipe{Argv: []string{"sh", "-c", script}})
+	if text := fmt.Sprint(err); !strings.Contains(text, "exit status 3: …") || !strings.Contains(text, "; cannot open it; 1; 2;") || !strings.HasSuffix(text, "; 100") || strings.Contains(text, "note 1000") {
+		t.Errorf("%s", text)
+	}
+}

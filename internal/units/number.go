@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"plumb/internal/stats"
 )
@@ -94,6 +95,21 @@ func Start(text string, most int) string {
 		}
 	}
 	return text
+}
+
+// End gives the end of a text, as Start gives the beginning.
+func End(text string, most int) string {
+	left := utf8.RuneCountInString(text) - most
+	if left <= 0 {
+		return text
+	}
+	for i := range text {
+		if left == 0 {
+			return "…" + text[i:]
+		}
+		left--
+	}
+	return "…"
 }
 
 // Percent writes a part of one: 0.5 %, 12 %.
