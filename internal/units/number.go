@@ -71,11 +71,19 @@ func Grouped(n int64) string {
 }
 
 // Count writes "1 finding", "2 findings".
-func Count(n int, noun string) string {
+func Count[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Counted writes a count with the word that goes with one of them or with several: "1 block is", "2 blocks are".
+func Counted[N int | int64](n N, noun, one, several string) string {
+	if n == 1 {
+		return Count(n, noun) + " " + one
+	}
+	return Count(n, noun) + " " + several
 }
 
 // Some names the first n of a list and counts the rest, unless that is one.

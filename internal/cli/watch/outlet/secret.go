@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // leastToken is how many bytes a token must have at least, so that nobody can guess it.
@@ -44,7 +45,7 @@ func secretOf(flag, name string) (string, error) {
 func tokenOf(flag, name string) (string, error) {
 	token, err := secretOf(flag, name)
 	if err == nil && len(token) < leastToken {
-		err = hint.With(fmt.Errorf("read %s of %s: a token of %d characters can be guessed", name, flag, len(token)), "openssl rand -hex 32 > "+name)
+		err = hint.With(fmt.Errorf("read %s of %s: a token of %s can be guessed", name, flag, units.Count(len(token), "character")), "openssl rand -hex 32 > "+name)
 	}
 	return token, err
 }
