@@ -37,7 +37,7 @@ func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *
 		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first time, but a forecast needs %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
 			Measure: fmt.Sprintf("record it %s more as before, or every day", units.Count(leastDays-len(s.Days)+1, "time"))}
 	case each == 0:
-		return &forecast.Refusal{Why: fmt.Sprintf("of %s too few are known, %d; %s", units.Count(span, "day"), len(s.Days)-1, longestGap(s)),
+		return &forecast.Refusal{Why: fmt.Sprintf("it is known on only %d of %s; %s", len(s.Days)-1, units.Count(span, "day"), longestGap(s)),
 			Measure: fmt.Sprintf("record it every day, or regularly: after the first day, %d must be known, on average one every %d days, and none more than %d days after the one before", leastDays, mostEvery, mostGap)}
 	case ask.Days < each:
 		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead is less than the %d from one reading to the next, and what happens between them is not known", units.Count(ask.Days, "day"), each),
