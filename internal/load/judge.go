@@ -156,7 +156,7 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 		add(MarkErrors, "%s failed: not in the rate", units.Count(res.Total.Failed, "operation"))
 	}
 	if l := res.Open; l != nil && l.Saturated {
-		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; still waiting at the end, so without a response time: %d", l.Offered, l.Served, l.Waiting)
+		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; %d were still waiting at the end, and their response times are not included", l.Offered, l.Served, l.Waiting)
 	}
 	if res.Client.Bound {
 		add(MarkClientBound, "client-bound: %s, so this measures the generator rather than the server", res.Client.BoundWhy)

@@ -84,7 +84,7 @@ func openReport() Report {
 	res.Steady = load.Steadiness{Why: "over the last 20 s it ranged over 31 % of its mean (steady: 20 %) and its trend moved by 2 % (steady: 10 %)"}
 	res.Notes = []load.Note{{Name: "lines", N: 61234}, {Name: "remote lines", N: 612}}
 	res.Ended = errors.New("connection closed")
-	res.Marks = []load.Mark{{Kind: load.MarkSaturated, Text: "saturated: 500/s were due, 131/s were served; still waiting at the end, so without a response time: 22104"},
+	res.Marks = []load.Mark{{Kind: load.MarkSaturated, Text: "saturated: 500/s were due, 131/s were served; 22104 were still waiting at the end, and their response times are not included"},
 		{Kind: load.MarkNotSteady, Text: "throughput was never steady: over the last 20 s it ranged over 31 % of its mean (steady: 20 %) and its trend moved by 2 % (steady: 10 %)"}}
 	r.Headline = "3,120 new orders/min · 131 transactions/s"
 	r.Audit = []Band{{"rolled back new orders", 0.9, 1.1, 0.98, 6123, "%", "pass"}, {"lines of an order", 9.5, 10.5, 10.02, 6123, "", "pass"},
