@@ -19,11 +19,11 @@ func TestLabSaysThatTheBudgetWillNotDo(t *testing.T) {
 		block, budget time.Duration
 		want          int
 	}{
-		"it will not":       {"", 7 * time.Minute, 15 * time.Minute, 1},
-		"it will":           {"", 7 * time.Minute, 21 * time.Minute, 0},
-		"no block yet":      {"", 0, 15 * time.Minute, 0},
-		"no budget":         {"", 7 * time.Minute, 0, 0},
-		"a stage is lent":   {"settings", 7 * time.Minute, 15 * time.Minute, 0},
+		"it will not":     {"", 7 * time.Minute, 15 * time.Minute, 1},
+		"it will":         {"", 7 * time.Minute, 21 * time.Minute, 0},
+		"no block yet":    {"", 0, 15 * time.Minute, 0},
+		"no budget":       {"", 7 * time.Minute, 0, 0},
+		"a stage is lent": {"settings", 7 * time.Minute, 15 * time.Minute, 0},
 	} {
 		var out bytes.Buffer
 		w := &labWatcher{stage: c.stage, out: &out, told: map[experiment.Trial]bool{}}

@@ -71,7 +71,9 @@ func (l *look) removed(all []assigned) {
 	if l.in.process == nil || len(l.in.options.gaps) > 0 {
 		return
 	}
-	unproven := func(a assigned) bool { return !a.loose && a.origin.From != stack.FromCommand && l.changedSince(a.origin.File) }
+	unproven := func(a assigned) bool {
+		return !a.loose && a.origin.From != stack.FromCommand && l.changedSince(a.origin.File)
+	}
 	optionless, told := map[string]bool{}, true
 	if slices.ContainsFunc(all, func(a assigned) bool { return l.has(a.name) && unproven(a) }) {
 		optionless, told = l.optionless()

@@ -81,8 +81,8 @@ func TestListensUnseen(t *testing.T) {
 		"its root is not":            {hosttest.Map{Files: map[string]string{"/proc/net/unix": text}, Stats: here, Links: map[string]string{"/proc/9/fd/3": "socket:[4711]"}, Errors: map[string]error{"stat /proc/9/root/run/s": fs.ErrPermission}}, "true <nil>"},
 		"it has another":             {hosttest.Map{Files: map[string]string{"/proc/net/unix": text}, Stats: map[string]host.Stat{"/run/s": {Inode: 7}, "/proc/9/root/run/s": {Inode: 8}}, Links: map[string]string{"/proc/9/fd/3": "socket:[4711]"}}, "false <nil>"},
 		"it is the one":              {hosttest.Map{Files: map[string]string{"/proc/net/unix": text}, Stats: map[string]host.Stat{"/run/s": {Inode: 7}, "/proc/9/root/run/s": {Inode: 7}}, Links: map[string]string{"/proc/9/fd/3": "socket:[4711]"}}, "true <nil>"},
-		"the list is not read":       {hosttest.Map{Errors: map[string]error{"file /proc/net/unix": bad}}, "false see who listens on /run/s: bad"},
-		"the processes are not read": {hosttest.Map{Files: map[string]string{"/proc/net/unix": text}, Stats: here, Errors: map[string]error{"glob /proc/[0-9]*": bad}}, "false see who listens on /run/s: bad"},
+		"the list is not read":       {hosttest.Map{Errors: map[string]error{"file /proc/net/unix": bad}}, "false see who listens on /run/s: file /proc/net/unix: bad"},
+		"the processes are not read": {hosttest.Map{Files: map[string]string{"/proc/net/unix": text}, Stats: here, Errors: map[string]error{"glob /proc/[0-9]*": bad}}, "false see who listens on /run/s: glob /proc/[0-9]*: bad"},
 	} {
 		is, err := Listens(t.Context(), c.h, "/run/s")
 		if got := fmt.Sprint(is, " ", err); got != c.want {

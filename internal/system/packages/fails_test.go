@@ -22,12 +22,12 @@ func TestAScriptThatFailsIsHeard(t *testing.T) {
 	}
 	dir := t.TempDir()
 	files := map[string]string{
-		"bad/DEBIAN/control":  "Package: plumb-test-bad\nVersion: 1\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: one that cannot be set up\n",
-		"bad/DEBIAN/postinst": "#!/bin/sh\necho cannot open /srv/plumb-test: it is not there\necho the service has not started >&2\nexit 3\n",
-		"dpkg/status":         "",
-		"dpkg/info/format":    "1\n",
-		"dpkg/updates/.keep":  "",
-		"dpkg/triggers/File":  "",
+		"bad/DEBIAN/control":           "Package: plumb-test-bad\nVersion: 1\nArchitecture: all\nMaintainer: nobody <nobody@example.org>\nDescription: one that cannot be set up\n",
+		"bad/DEBIAN/postinst":          "#!/bin/sh\necho cannot open /srv/plumb-test: it is not there\necho the service has not started >&2\nexit 3\n",
+		"dpkg/status":                  "",
+		"dpkg/info/format":             "1\n",
+		"dpkg/updates/.keep":           "",
+		"dpkg/triggers/File":           "",
 		"state/lists/partial/.keep":    "",
 		"cache/archives/partial/.keep": "",
 		"root/.keep":                   "",
