@@ -16,7 +16,7 @@ import (
 var several = map[string]bool{
 	"this model does not hold beyond the %d threads that were measured":                   true,
 	"%d things are of kind %s: say which, such as %s":                                     true,
-	"list the indexes of %s: only %d of them are looked at":                              true,
+	"list the indexes of %s: only %d of them are looked at":                               true,
 	"list the indexes of %s: only the %d oldest of its %d databases are looked into":      true,
 	"%d backups are called %s":                                                            true,
 	"%d vdevs need a volume.layout: stripe, mirror or raidz":                              true,
