@@ -52,10 +52,52 @@ func TestRestoreOverWhatIsThere(t *testing.T) {
 		"the live one":                  {first + second, guid + used, "is mounted"},
 	} {
 		r := Restore{Do: standing{moments: c.moments, properties: c.properties}}
-		err := r.free(t.Context(), chain, map[string]string{"tank/db": name}, []string{"vault", name})
+		names := map[string]string{"tank/db": name}
+		had, err := r.had(t.Context(), names, []string{"vault", name})
+		if err == nil {
+			err = r.free(t.Context(), chain, names, had)
+		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || hint.Of(err) == "") {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// noting notes what is asked for and done.
+type noting struct {
+	standing
+	asked, ran []string
+}
+
+func (n *noting) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	n.asked = append(n.asked, strings.Join(argv, " "))
+	return n.standing.Output(ctx, argv...)
+}
+
+func (n *noting) Run(_ context.Context, argv ...string) ([]byte, error) {
+	n.ran = append(n.ran, strings.Join(argv, " "))
+	return nil, nil
+}
+
+// What a killed restore was changing is judged and taken back by what was read of it once.
+func TestWhatIsTakenBackIsReadOnce(t *testing.T) {
+	const name = "vault/db"
+	n := &noting{standing: standing{moments: name + "@one\t11\n", properties: name + "\tguid\t10\t-\n" + name + "\tmounted\tno\t-\n" + name + "\torg.plumb:moment\treplaying\tlocal\n"}}
+	m := manifest.Manifest{Streams: []manifest.Stream{{Name: "tank/db", Kind: manifest.ZFS, GUID: "11"}}}
+	r, names := Restore{Do: n}, map[string]string{"tank/db": name, "tank/log": "vault/log"}
+	had, err := r.had(t.Context(), names, []string{"vault", name})
+	if err == nil {
+		err = r.free(t.Context(), []manifest.Manifest{m}, names, had)
+	}
+	if err == nil {
+		err = r.takeBack(t.Context(), m, names, had)
+	}
+	all := strings.Join(n.asked, "\n")
+	if err != nil || strings.Count(all, " all "+name) != 1 || strings.Contains(all, "vault/log") {
+		t.Errorf("%v; it asked\n%s", err, all)
+	}
+	if ran := strings.Join(n.ran, "\n"); !strings.Contains(ran, "rollback") || !strings.Contains(ran, name+"@one") || strings.Contains(ran, "vault/log") {
+		t.Errorf("it ran\n%s", ran)
 	}
 }
 

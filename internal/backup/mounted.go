@@ -54,7 +54,10 @@ func (r Restore) Mounted(ctx context.Context, m manifest.Manifest, target string
 				after := context.WithoutCancel(ctx)
 				there, bad := r.there(after, target)
 				if bad == nil {
-					bad = r.takeBack(after, m, names, there)
+					var had map[string][]zfs.Property
+					if had, bad = r.had(after, names, there); bad == nil {
+						bad = r.takeBack(after, m, names, had)
+					}
 				}
 				err = errors.Join(err, bad)
 			}
@@ -163,19 +166,12 @@ func (r Restore) isMounted(ctx context.Context, dataset string) (bool, error) {
 }
 
 // takeBack takes datasets that a killed run was changing back to what was received. names are those of a backup's datasets by what they
-// were when it was made.
-func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[string]string, there []string) error {
+// were when it was made, had the properties of those that are there.
+func (r Restore) takeBack(ctx context.Context, m manifest.Manifest, names map[string]string, had map[string][]zfs.Property) error {
 	type begun struct{ dataset, at, snapshot string }
 	var all []begun
 	for from, dataset := range names {
-		if !slices.Contains(there, dataset) {
-			continue
-		}
-		out, err := r.Do.Output(ctx, zfs.Properties(dataset)...)
-		if err != nil {
-			return err
-		}
-		properties := zfs.ParseProperties(out)
+		properties := had[dataset]
 		if markOf(properties) != changing {
 			continue
 		}

@@ -98,8 +98,12 @@ func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target strin
 	}
 	defer unlock()
 	there, err := r.there(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	had, err := r.had(ctx, names, there)
 	if err == nil {
-		err = r.free(ctx, chain, names, there)
+		err = r.free(ctx, chain, names, had)
 	}
 	if err == nil {
 		err = r.opens(ctx, chain)
@@ -109,7 +113,7 @@ func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target strin
 	}
 	open, err := r.target(ctx, target, names, there)
 	if err == nil {
-		err = r.takeBack(ctx, m, names, there)
+		err = r.takeBack(ctx, m, names, had)
 	}
 	if err != nil {
 		return nil, err
@@ -151,13 +155,30 @@ func (r Restore) alone(ctx context.Context, names map[string]string) (unlock fun
 	return unlock, nil
 }
 
-// free refuses, before anything is made, to restore over a dataset that is not what an earlier run left, to go on with.
-func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string, there []string) error {
-	for _, from := range slices.Sorted(maps.Keys(names)) {
-		if !slices.Contains(there, names[from]) {
+// had reads the properties of those datasets that are there, by the dataset.
+func (r Restore) had(ctx context.Context, names map[string]string, there []string) (map[string][]zfs.Property, error) {
+	all := map[string][]zfs.Property{}
+	for _, dataset := range names {
+		if !slices.Contains(there, dataset) {
 			continue
 		}
-		if err := r.left(ctx, chain, from, names[from]); err != nil {
+		out, err := r.Do.Output(ctx, zfs.Properties(dataset)...)
+		if err != nil {
+			return nil, err
+		}
+		all[dataset] = zfs.ParseProperties(out)
+	}
+	return all, nil
+}
+
+// free refuses, before anything is made, to restore over a dataset that is not what an earlier run left, to go on with.
+func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string, had map[string][]zfs.Property) error {
+	for _, from := range slices.Sorted(maps.Keys(names)) {
+		properties, there := had[names[from]]
+		if !there {
+			continue
+		}
+		if err := r.left(ctx, chain, from, names[from], properties); err != nil {
 			return err
 		}
 	}
@@ -166,7 +187,7 @@ func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[
 
 // left is nil for a dataset that an earlier run left: all its snapshots are of this backup, and it is not mounted, or what that run did
 // with it besides was not finished. (The dataset that was backed up has those snapshots too.)
-func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string) error {
+func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string, properties []zfs.Property) error {
 	snapshots, err := r.snapshots(ctx, dataset)
 	if err != nil {
 		return err
@@ -182,11 +203,6 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 	case len(snapshots) > 0:
 		return hint.With(fmt.Errorf("%s already exists, and was not restored from this backup alone: it has %s", dataset, slices.Min(slices.Collect(maps.Values(snapshots)))), help)
 	}
-	out, err := r.Do.Output(ctx, zfs.Properties(dataset)...)
-	if err != nil {
-		return err
-	}
-	properties := zfs.ParseProperties(out)
 	switch markOf(properties) {
 	case changing:
 		return nil // it is taken back

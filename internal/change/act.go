@@ -104,7 +104,7 @@ type Down struct {
 // None is the state of something that does not exist: NULL, no row, no such file.
 const None = "(none)"
 
-// Inspection reads one state. Exactly one of File, Argv, Query, Of and Mounted is set.
+// Inspection reads one state. Exactly one of File, Argv, Query, Of, Mounted and Socket is set.
 type Inspection struct {
 	File    string       `json:"file,omitempty"`
 	Choice  bool         `json:"choice,omitempty"` // only the word in brackets counts, as in "always [madvise] never"
@@ -117,6 +117,7 @@ type Inspection struct {
 	Top     string       `json:"top,omitempty"`     // what must be mounted on Dir, in the form that Mounted reads; None while it is not
 	Query   string       `json:"query,omitempty"`   // its cells, joined by tabs and newlines
 	Mounted string       `json:"mounted,omitempty"` // a mount point: the type of the topmost mount there, and its UUID or else its source
+	Socket  string       `json:"socket,omitempty"`  // the path of a Unix socket: itself while a process listens there, None otherwise
 	Of      *Property    `json:"of,omitempty"`      // a property of a dataset that this change made
 	Long    bool         `json:"long,omitempty"`    // the query may take long, or names something that a read-only session refuses: it gets a session of its own
 }

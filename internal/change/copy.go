@@ -229,7 +229,7 @@ func (o *Copy) known(m Made) error {
 func (o *Copy) words(p *Recorded) (before, after string) {
 	after = "a copy of " + o.From
 	if p.State == Begun && p.Files > 0 {
-		after += fmt.Sprintf(", of which %d files and directories are there", p.Files)
+		after += fmt.Sprintf(", with %d files and directories so far", p.Files)
 	}
 	return "not there", after
 }

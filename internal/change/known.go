@@ -56,7 +56,7 @@ func (l Inspection) known(on string) error {
 	if _, err := regexp.Compile(l.Match); err != nil {
 		return unknown(fmt.Sprintf("%s, read with %q", on, l.Match))
 	}
-	if !one(l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil, l.Mounted != "") {
+	if !one(l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil, l.Mounted != "", l.Socket != "") {
 		return unknown(fmt.Sprintf("%s, without a word of how it is read", on))
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/host/processes"
 	"plumb/internal/product"
 )
 
@@ -33,6 +34,12 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	case l.Mounted != "":
 		is, err := mounts.Identity(ctx, h, l.Mounted)
 		return cmp.Or(is, None), err
+	case l.Socket != "":
+		listens, err := processes.Listens(ctx, h, l.Socket)
+		if err != nil || !listens {
+			return None, err
+		}
+		return l.Socket, nil
 	case l.File != "":
 		text, err := h.ReadFile(ctx, l.File)
 		if errors.Is(err, fs.ErrNotExist) {

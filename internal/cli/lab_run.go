@@ -16,6 +16,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 	inventoryview "plumb/internal/view/inventory"
 	labview "plumb/internal/view/lab"
 )
@@ -170,6 +171,6 @@ func (f labRunning) mayBegin(ctx context.Context, x experiment.Experiment, store
 	if err != nil || len(records) == 0 || f.resume {
 		return err
 	}
-	return hint.With(fmt.Errorf("the ledger %s has %d trials of this experiment already", ledger.Apart(f.ledger), len(records)),
+	return hint.With(fmt.Errorf("the ledger %s has %s of this experiment already", ledger.Apart(f.ledger), units.Count(len(records), "trial")),
 		"--resume continues them; another --ledger begins afresh")
 }

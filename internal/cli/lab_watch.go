@@ -9,6 +9,7 @@ import (
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/rehearse"
+	labview "plumb/internal/view/lab"
 	rehearseview "plumb/internal/view/rehearse"
 )
 
@@ -20,6 +21,7 @@ type labWatcher struct {
 	screen bool
 	told   map[experiment.Trial]bool // trials that have been shown: interleaved ones report progress again and again
 	shown  time.Time
+	warned bool // that the time will not do
 }
 
 func (a *app) labWatch() *labWatcher {
@@ -28,6 +30,10 @@ func (a *app) labWatch() *labWatcher {
 
 // Progress shows what the lab is doing.
 func (w *labWatcher) Progress(p lab.Progress) {
+	if text := labview.TooLong(p.Report); text != "" && !w.warned && w.stage == "" { // a rehearsal gives a stage what others leave
+		w.warned = true
+		w.Tell("note: " + text)
+	}
 	switch {
 	case w.screen:
 		if time.Since(w.shown) > 200*time.Millisecond || p.Elapsed == 0 {

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/page"
 )
@@ -36,7 +37,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	for result := range k.Each(ctx, names, a.tapeReader(k.Catalog, f.Source)) {
 		t := <-result
 		if done++; shell.IsTerminal(a.Err) {
-			shell.Rewrite(a.Err, fmt.Sprintf("%d of %d tapes", done, len(names)))
+			shell.Rewrite(a.Err, fmt.Sprintf("%d of %s", done, units.Count(len(names), "tape")))
 		}
 		if err := f.verdict(t.Report.Advice.Findings); t.Err == nil && err != nil {
 			worst = err

@@ -20,6 +20,7 @@ import (
 	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
+	"plumb/internal/units"
 )
 
 // openTape reads a tape file, or standard input for "-".
@@ -110,7 +111,7 @@ func (a *app) runCapture(ctx context.Context, src shell.Source, output string, f
 	if err := writeTape(output, force, t); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "%s: %d answers. Look through it before you send it: zless %s\n", shell.OneLine(output), len(t.Entries), output)
+	fmt.Fprintf(a.Err, "%s: %s. Look through it before you send it: zless %s\n", shell.OneLine(output), units.Count(len(t.Entries), "answer"), output)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/units"
 )
 
 // Undo is how changes are taken back.
@@ -228,9 +229,4 @@ func (b *Back) Verdict() error {
 	return err
 }
 
-func waiting(acts int) string {
-	if acts == 1 {
-		return "1 act waits"
-	}
-	return fmt.Sprintf("%d acts wait", acts)
-}
+func waiting(acts int) string { return units.Counted(acts, "act", "waits", "wait") }

@@ -206,6 +206,6 @@ func headless(row []string, date int) (columns, error) {
 			return columns{date: date, used: other, clock: -1, size: -1, free: -1, usedUnit: unit{bytes: 1}, named: 2, headless: true}, nil
 		}
 	}
-	return columns{}, hint.With(fmt.Errorf("its first line is data, and there is no header that says what the %d columns are", len(row)),
+	return columns{}, hint.With(fmt.Errorf("its first line is data, and there is no header that says what its columns are: %d", len(row)),
 		"put a line before it such as date,used_bytes or date,mount,used_bytes,size_bytes")
 }

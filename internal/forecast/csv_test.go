@@ -151,7 +151,7 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,use%\n2026-01-01,101%\n":                                     "more than the whole",
 		"date,used\n2026-01-01,5%\n2026-01-02,7\n":                         "5% in line 2 is in per cent and has no size; 7 in line 3",
 		"date,used,size\n2026-01-01,5,7%\n":                                `"7%" is not a size`,
-		"2026-01-01,tank,5\n":                                              "there is no header that says what the 3 columns are",
+		"2026-01-01,tank,5\n":                                              "there is no header that says what its columns are: 3",
 		"date,used\n2026-01-01,9223372036854775808\n":                      "is more than 8E",
 		"date,used\n2026-01-01,1e19\n":                                     `line 2: "1e19" is more than 8E`,
 		"date,used\n2026-01-01,Inf\n":                                      `line 2: "Inf" is not a number of bytes`,

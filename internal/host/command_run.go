@@ -148,7 +148,7 @@ func (c *child) run() ([]byte, error) {
 		err = nil
 	}
 	if err != nil {
-		err = exitError(err, c.stderr.buf.Bytes())
+		err = exitError(err, c.stderr.buf.Bytes(), units.Start)
 	}
 	return slices.Clone(c.stdout.buf.Bytes()), err
 }
@@ -159,11 +159,11 @@ func (c *child) kill() { c.signal(Kill) }
 // mostSaid is how much of what a command said goes into an error, in characters: a server names each line of a configuration that it does not take.
 const mostSaid = 1000
 
-// exitError adds what the command said on standard error.
-func exitError(err error, stderr []byte) error {
+// exitError adds what the command said on standard error: the beginning or the end of it.
+func exitError(err error, stderr []byte, part func(text string, most int) string) error {
 	said := strings.Join(strings.FieldsFunc(string(stderr), func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
 	if said != "" {
-		err = fmt.Errorf("%w: %s", err, units.Start(strings.ToValidUTF8(said, "?"), mostSaid))
+		err = fmt.Errorf("%w: %s", err, part(strings.ToValidUTF8(said, "?"), mostSaid))
 	}
 	for _, sign := range []string{"permission denied", "operation not permitted", "must be root", "must be run as root",
 		"must be superuser", "requires root", "only root", "are you root", "not enough privilege", "access denied"} {

@@ -140,12 +140,15 @@ func (s *stream) drain() {
 	}
 }
 
-// listen reads the standard error and keeps the last of it, which usually says why a command failed.
+// listen reads the standard error and keeps the last of it, which usually says why a command failed. One that works and says so goes on.
 func (s *stream) listen() {
 	var last []byte
 	buf := make([]byte, 4<<10)
 	for {
 		n, err := s.stderr.Read(buf)
+		if n > 0 && s.p.Works {
+			s.moved.Store(int64(time.Since(s.started)))
+		}
 		if last = append(last, buf[:n]...); len(last) > 2*pipeStderr {
 			last = append(last[:0], last[len(last)-pipeStderr:]...)
 		}
@@ -194,7 +197,7 @@ func (s *stream) run(ctx context.Context) (Flow, error) {
 	}
 	s.close()
 	if err != nil {
-		why = append(why, exitError(err, []byte(redact.Text(string(said[max(0, len(said)-lastWords):])))))
+		why = append(why, exitError(err, []byte(redact.Text(string(said))), units.End))
 	}
 	return s.flow(s.cmd.ProcessState.ExitCode()), oneError(why)
 }
@@ -211,9 +214,6 @@ func oneError(all []error) (one error) {
 	}
 	return one
 }
-
-// lastWords is how much of the standard error an error repeats.
-const lastWords = 300
 
 func (s *stream) flow(code int) Flow {
 	f := Flow{In: s.in.Load(), Out: s.out.Load(), Code: code, Unread: s.p.In != nil}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/host/redact"
+	"plumb/internal/units"
 )
 
 // maxDials is how often a broken session is opened again within [LiveOptions].Again.
@@ -168,7 +169,7 @@ func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, err
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrDown) {
 		s.drop()
 		if s.dials >= maxDials {
-			s.failed = fmt.Errorf("%w: the session broke %d times, the last time: %w", ErrDown, s.dials, err)
+			s.failed = fmt.Errorf("%w: the session broke %s, at last: %w", ErrDown, units.Count(s.dials, "time"), err)
 		}
 	}
 	s.answered = l.options.Now()

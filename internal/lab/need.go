@@ -49,7 +49,7 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 	if memory := experiment.MostMemory(x); memory > 0 {
 		text := fmt.Sprintf("memory: %s for the server of a trial", memory)
 		if x.Design == experiment.Interleaved {
-			text = fmt.Sprintf("memory: %s for each of %d servers that are up at once", memory, len(x.Arms))
+			text = fmt.Sprintf("memory: %s for each of %d servers, up at once", memory, len(x.Arms))
 		}
 		says = append(says, text)
 	}

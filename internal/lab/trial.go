@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // bench is a trial that is set up: a copy of the data, its limits, and a
@@ -261,7 +262,7 @@ func (b *bench) finish(ctx context.Context, x experiment.Experiment, r *experime
 		}
 	}
 	if kills, known := b.control.kills(ctx); known && kills > 0 {
-		r.Mark(experiment.MarkFailed, "the kernel killed the server because memory ran out: %d times", kills)
+		r.Mark(experiment.MarkFailed, "the kernel killed the server because memory ran out: %s", units.Count(kills, "time"))
 	}
 }
 

@@ -147,13 +147,13 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 		add(kind, "ended after %s: %s", units.Span(res.Measured), r.ended)
 	}
 	if o.stuck > 0 {
-		add(MarkStuck, "%d operations had not ended %s after the time was up, and were cut off", o.stuck, units.Span(r.o.Grace))
+		add(MarkStuck, "%s had not ended %s after the time was up: cut off", units.Count(o.stuck, "operation"), units.Span(r.o.Grace))
 	}
 	if n := lost(res.Errors); n > 0 && r.ended == nil {
-		add(MarkLost, "%d sessions were lost and reopened", n)
+		add(MarkLost, "%s lost and reopened", units.Counted(n, "session", "was", "were"))
 	}
 	if res.Total.Failed > 0 {
-		add(MarkErrors, "%d operations failed and are not in the rate", res.Total.Failed)
+		add(MarkErrors, "%s failed: not in the rate", units.Count(res.Total.Failed, "operation"))
 	}
 	if l := res.Open; l != nil && l.Saturated {
 		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; %d were still waiting at the end, and their response times are not included", l.Offered, l.Served, l.Waiting)

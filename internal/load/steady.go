@@ -26,7 +26,7 @@ func (s SteadyRule) met(lines []Second) bool {
 func steadiness(rates []float64, warmup time.Duration) Steadiness {
 	window := min(int(defaultSteady.Window/time.Second), len(rates)/3)
 	if window < 5 {
-		return Steadiness{Why: fmt.Sprintf("%d seconds are too few to tell", len(rates))}
+		return Steadiness{Why: units.Counted(len(rates), "second", "is", "are") + " too few to tell"}
 	}
 	found := stats.Steady(rates, window, defaultSteady.Range, defaultSteady.Slope)
 	s := Steadiness{Reached: found.Reached, Range: found.Range, Slope: found.Slope}

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
+	"plumb/internal/units"
 )
 
 // TakeOptions say how a point is taken.
@@ -304,7 +305,7 @@ func complete(vols []Volume, all []Member) error {
 		}
 	}
 	if len(all) != len(vols) {
-		return fmt.Errorf("snapshots of %d volumes were requested, but %d were made", len(vols), len(all))
+		return fmt.Errorf("snapshots of %s were requested, but the number made is %d", units.Count(len(vols), "volume"), len(all))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Run carries out the stages of one provision, and takes them back. Only the journal says what it has done.
@@ -159,7 +160,7 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 		if err := r.each(func(k *change.Executor) error { return k.Undo(ctx, []int{c.Number}, o) }); err != nil {
 			left := "nothing was undone before it"
 			if len(undone) > 0 {
-				left = fmt.Sprintf("%d later stages are undone", len(undone))
+				left = units.Counted(len(undone), "later stage", "is", "are") + " undone"
 			}
 			if err = fmt.Errorf("undo change %d (%s): %w", c.Number, left, err); hint.Of(err) == "" {
 				err = hint.With(err, fmt.Sprintf("fix that, and --undo again continues; plumb history %d shows each act", c.Number))

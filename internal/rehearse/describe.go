@@ -18,7 +18,7 @@ func (d *draft) describe() []string {
 	if l.Kind == experiment.TPCC {
 		load = "a load like TPC-C's"
 	}
-	add("The load is %s with %d sessions, not the statements of the real clients.", load, l.Threads)
+	add("The load is %s with %s, not the statements of the real clients.", load, units.Count(l.Threads, "session"))
 	pace, filled := d.pace(), "from a cold cache"
 	if pace.fill > 0 {
 		filled = fmt.Sprintf("and %s without the volume's limit, which fill the cache", units.Span(pace.fill))

@@ -93,7 +93,7 @@ func few(dials []Tunable, trials int) (kept []Tunable, left []string) {
 	const each = 4 // trials for a dial
 	n := min(len(dials), max(2, trials/each))
 	for _, d := range dials[n:] {
-		left = append(left, fmt.Sprintf("%s: %d trials are too few for more than %d settings; a longer --max-time searches it too", d.Name, trials, n))
+		left = append(left, fmt.Sprintf("%s: %s too few for more than %d settings; a longer --max-time searches it too", d.Name, units.Counted(trials, "trial", "is", "are"), n))
 	}
 	return dials[:n], left
 }

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -52,7 +51,7 @@ func Bootstrap(n int, seed uint64, of func(times []int) []float64) []Estimate {
 		all[i] = widened(v, drawn[i], wider)
 		all[i].N = n
 		if n < fewIndependent/2 {
-			all[i].Warnings = []string{fmt.Sprintf("%d trials: few for an interval", n)}
+			all[i].Warnings = []string{count(n, "trial") + ": few for an interval"}
 		}
 	}
 	return all

@@ -95,7 +95,7 @@ func choose(points []Point, levels []int) *Capacity {
 func checkPoints(points []Point) (levels []int, err error) {
 	for _, p := range points {
 		if p.Threads < 1 || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
-			return nil, fmt.Errorf("%d threads with %g operations a second: no point of a capacity curve", p.Threads, p.Rate)
+			return nil, fmt.Errorf("%s with %g operations a second: no point of a capacity curve", count(p.Threads, "thread"), p.Rate)
 		}
 		levels = append(levels, p.Threads)
 	}
@@ -171,7 +171,7 @@ func (c *Capacity) doubt(points []Point, levels []int) {
 	}
 	for _, p := range points {
 		if p.Response > 0 && math.Abs(p.Response*p.Rate/float64(p.Threads)-1) > 0.1 {
-			add("at %d threads %.1f requests were under way by Little's law: the threads did something else too", p.Threads, p.Response*p.Rate)
+			add("at %s %.1f requests were under way by Little's law: the threads did something else too", count(p.Threads, "thread"), p.Response*p.Rate)
 			break
 		}
 	}

@@ -269,7 +269,7 @@ func (k curve) best(measured int) Best {
 	b.Why = fmt.Sprintf("from %d threads on the response time is over twice that of one, and twice the threads would gain %.0f %%", b.High+1, 100*b.Gain)
 	switch {
 	case b.Open:
-		b.Why = fmt.Sprintf("at %d threads, the most measured, the response time is %.1f times that of one", measured, k.ratio(float64(measured)))
+		b.Why = fmt.Sprintf("at %s, the most measured, the response time is %.1f times that of one", count(measured, "thread"), k.ratio(float64(measured)))
 	case b.Low > 1:
 		b.Why = fmt.Sprintf("up to %d threads more load gains more rate than it costs response time; ", b.Low) + b.Why
 	}

@@ -25,7 +25,7 @@ func Mean(values []float64) Estimate {
 	x := numbers(values)
 	e := Estimate{N: len(x)}
 	if len(x) < len(values) {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d values were not numbers", len(values)-len(x), len(values)))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("not a number: %d of %s", len(values)-len(x), count(len(values), "value")))
 	}
 	if len(x) == 0 {
 		return e
@@ -138,7 +138,7 @@ func Independent(values []float64) Estimate {
 	x := numbers(values)
 	e := Estimate{N: len(x), Value: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
 	if len(x) < len(values) {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d values were not numbers", len(values)-len(x), len(values)))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("not a number: %d of %s", len(values)-len(x), count(len(values), "value")))
 	}
 	if len(x) == 0 {
 		return e

@@ -26,7 +26,7 @@ func Analyse(values []float64) Analysis {
 	a := Analysis{Mean: Mean(values)}
 	x := filled(values)
 	if len(x) < leastSeries {
-		a.Doubts = append(a.Doubts, fmt.Sprintf("%d values are too few to look for dips and changes of level, which needs %d", len(x), leastSeries))
+		a.Doubts = append(a.Doubts, fmt.Sprintf("too few values to look for dips and changes of level: %d, and that needs %d", len(x), leastSeries))
 		if len(x) > 0 {
 			a.Regimes = []Regime{{0, len(x), a.Mean}}
 		}

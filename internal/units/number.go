@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"plumb/internal/stats"
 )
@@ -70,11 +71,19 @@ func Grouped(n int64) string {
 }
 
 // Count writes "1 finding", "2 findings".
-func Count(n int, noun string) string {
+func Count[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Counted writes a count with the word that goes with one of them or with several: "1 block is", "2 blocks are".
+func Counted[N int | int64](n N, noun, one, several string) string {
+	if n == 1 {
+		return Count(n, noun) + " " + one
+	}
+	return Count(n, noun) + " " + several
 }
 
 // Some names the first n of a list and counts the rest, unless that is one.
@@ -94,6 +103,21 @@ func Start(text string, most int) string {
 		}
 	}
 	return text
+}
+
+// End gives the end of a text, as Start gives the beginning.
+func End(text string, most int) string {
+	left := utf8.RuneCountInString(text) - most
+	if left <= 0 {
+		return text
+	}
+	for i := range text {
+		if left == 0 {
+			return "…" + text[i:]
+		}
+		left--
+	}
+	return "…"
 }
 
 // Percent writes a part of one: 0.5 %, 12 %.

@@ -118,3 +118,11 @@ func FuzzParseBytes(f *testing.F) {
 		}
 	})
 }
+
+func TestEnds(t *testing.T) {
+	for most, want := range map[int][2]string{0: {"…", "…"}, 2: {"aä…", "…€z"}, 3: {"aä€…", "…ä€z"}, 4: {"aä€z", "aä€z"}, 9: {"aä€z", "aä€z"}} {
+		if start, end := Start("aä€z", most), End("aä€z", most); start != want[0] || end != want[1] {
+			t.Errorf("%d: %q, %q", most, start, end)
+		}
+	}
+}

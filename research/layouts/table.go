@@ -69,7 +69,7 @@ func (r result) markdown() string {
 		head += fmt.Sprintf(" (%s so far)", units.Count(r.report.Done, "block"))
 	}
 	if r.cell.form == short {
-		head += fmt.Sprintf(", in short: blocks of %s in place of %s", r.cell.size().measure.Time, r.cell.inWhole().measure.Time)
+		head += fmt.Sprintf(", in short: blocks of %s in place of %s", units.Short(r.cell.size().measure.Time), units.Short(r.cell.inWhole().measure.Time))
 	}
 	var b strings.Builder
 	b.WriteString(head + "\n\n| layout | transactions/s | times ZFS's defaults | times ext4 | written to the disk for each | space used | disk | processors |\n|---|---|---|---|---|---|---|---|\n")

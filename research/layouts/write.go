@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 // write replaces the files of the chosen cells.
@@ -78,8 +79,8 @@ func (c cell) notes() string {
 		"and the data are some %s. The load is %d sessions of %s, on the same processors. Each trial begins with a server that was just started and nothing cached; caches are filled without the volume's limit. The ZFS is %s.",
 		s.memory, s.arc, c.cache(), experiment.Bytes(s.data), threads, load, c.zfs.what)
 	if c.form == short {
-		text += fmt.Sprintf(" This is the contest in short: %d blocks of %s in place of %s each, and the crash-safe arms alone. Caches are filled for %s in place of %s, so they may still be filling.",
-			s.blocks, s.measure.Time, c.inWhole().measure.Time, s.measure.Fill, c.inWhole().measure.Fill)
+		text += fmt.Sprintf(" This is the contest in short: %s of %s in place of %s each, and the crash-safe arms alone. Caches are filled for %s in place of %s, so they may still be filling.",
+			units.Count(s.blocks, "block"), units.Short(s.measure.Time), units.Short(c.inWhole().measure.Time), units.Short(s.measure.Fill), units.Short(c.inWhole().measure.Fill))
 	}
 	if c.zfs.fuse {
 		return text + " It has no lz4: lzjb stands for it, and what it has not is left out. It also reads and writes its disk through the page cache: " +

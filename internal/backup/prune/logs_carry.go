@@ -177,12 +177,7 @@ func (w work) removeLog(ctx context.Context, l *logOf, s survey) error {
 	return err
 }
 
-func staying(n int) string {
-	if n == 1 {
-		return "1 piece stays"
-	}
-	return units.Count(n, "piece") + " stay"
-}
+func staying(n int) string { return units.Counted(n, "piece", "stays", "stay") }
 
 // errStrange is the error of what another host has signed, or nobody.
 var errStrange = errors.New("it is not trusted")

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/units"
 	view "plumb/internal/view/backup"
 )
 
@@ -103,7 +104,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	done, err := c.Run(ctx, wanted)
 	v.wipe()
 	if err != nil && len(done) > 0 {
-		err = fmt.Errorf("%w (%d of %d backups were copied)", err, len(done), len(wanted))
+		err = fmt.Errorf("%w (copied: %d of %s)", err, len(done), units.Count(len(wanted), "backup"))
 	}
 	if err != nil {
 		return hint.With(err, "run the same command again to continue")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -142,9 +141,9 @@ func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Resul
 
 // learn reads a trace that a flag names.
 func learn(name string) (t *model.Trace, err error) {
-	file, err := os.Open(name)
+	file, err := shell.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("read the trace %s: %w", name, hint.Cause(err))
+		return nil, fmt.Errorf("read the trace %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return model.ReadTrace(name, file)

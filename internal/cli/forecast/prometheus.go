@@ -95,7 +95,7 @@ func (k *known) noNumbers(samples []forecast.Day) {
 		k.nothing = &forecast.Refusal{Why: fmt.Sprintf("Prometheus has %s for it, but none is a number of bytes: they are NaN, infinite or less than 0", units.Count(n, "sample")),
 			Measure: "look at the query in Prometheus itself, and fix what exports it; a forecast takes 14 days"}
 	default:
-		k.read = append(k.read, fmt.Sprintf("of %d samples, %d are NaN, infinite or less than 0 and count as unknown", len(samples), n))
+		k.read = append(k.read, fmt.Sprintf("NaN, infinite or less than 0, which counts as unknown: %d of %s", n, units.Count(len(samples), "sample")))
 	}
 }
 

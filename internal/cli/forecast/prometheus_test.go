@@ -82,7 +82,7 @@ func TestSamplesThatAreNoNumbers(t *testing.T) {
 		}
 		return fmt.Sprintf("%de9", 100+day)
 	})
-	if res.Refusal != nil || !slices.Contains(res.Assumptions, "of 30 samples, 6 are NaN, infinite or less than 0 and count as unknown") {
+	if res.Refusal != nil || !slices.Contains(res.Assumptions, "NaN, infinite or less than 0, which counts as unknown: 6 of 30 samples") {
 		t.Errorf("%+v %q", res.Refusal, res.Assumptions)
 	}
 }

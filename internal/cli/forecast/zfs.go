@@ -156,7 +156,7 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 		asked = append(asked, d.ask(records)...)
 	}
 	if left > 0 {
-		asked[0].Warnings = append(asked[0].Warnings, fmt.Sprintf("%s with less data are left out: --dataset names one", units.Count(left, "dataset")))
+		asked[0].Warnings = append(asked[0].Warnings, fmt.Sprintf("%s left out: --dataset names one", units.Counted(left, "dataset", "with less data is", "with less data are")))
 	}
 	return told(s, "zfs", "What ZFS needs", f.json, asked)
 }

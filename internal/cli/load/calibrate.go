@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/load"
+	"plumb/internal/units"
 	view "plumb/internal/view/load"
 )
 
@@ -66,7 +66,7 @@ func (v *verbs) runCalibrate(c *cobra.Command, l login, threads value.Numbers, e
 	for _, t := range targets {
 		for _, n := range threads {
 			if shell.IsTerminal(v.Err) {
-				shell.Rewrite(v.Err, fmt.Sprintf("%s, %d threads", t.Name, n))
+				shell.Rewrite(v.Err, t.Name+", "+units.Count(n, "thread"))
 			}
 			all = append(all, t.Measure(c.Context(), n, each))
 			if c.Context().Err() != nil {

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
+	"plumb/internal/units"
 	view "plumb/internal/view/load"
 )
 
@@ -134,7 +135,7 @@ func (v *verbs) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		if err != nil {
 			return files.WithHint(err, cfg.Dir)
 		}
-		_, err = fmt.Fprintf(v.Out, "removed %d test files from %s\n", n, cfg.Dir)
+		_, err = fmt.Fprintf(v.Out, "removed %s from %s\n", units.Count(n, "test file"), cfg.Dir)
 		return err
 	}
 	if cfg.Mode == "" {
@@ -204,7 +205,7 @@ func (v *verbs) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Optio
 func (v *verbs) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
 	watched := shell.IsTerminal(v.Err)
 	if watched {
-		fmt.Fprintf(v.Err, "%d threads …", f.threads[0])
+		fmt.Fprint(v.Err, units.Count(f.threads[0], "thread"), " …")
 	}
 	s, err := files.RunSweep(ctx, cfg, f.threads, o, func(l files.Level) {
 		if watched {

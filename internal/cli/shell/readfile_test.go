@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/internal/hint"
 )
 
 // TestReadFile: a file is given whole or not at all, and the error leaves its name to who called.
@@ -35,5 +37,23 @@ func TestReadFile(t *testing.T) {
 	}
 	if _, err := ReadFile("-", nil, 10); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("where standard input is not read, - is the name of a file: %v", err)
+	}
+}
+
+// TestOpenHint: whoever named a file that is not there is told what may have been meant.
+func TestOpenHint(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "db1.pub"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		filepath.Join(dir, "db1.pbu"):       "did you mean db1.pub?",
+		filepath.Join(dir, "anything-else"): "ls " + dir + "/ shows which files are there",
+		filepath.Join(dir, "no", "db1.pub"): "there is no directory " + dir + "/no/",
+		"nowhere":                           "ls . shows which files are there",
+	} {
+		if _, err := ReadFile(name, nil, 10); !errors.Is(err, fs.ErrNotExist) || hint.Of(err) != want || strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v, with the hint %q", name, err, hint.Of(err))
+		}
 	}
 }

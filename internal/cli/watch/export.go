@@ -169,7 +169,7 @@ func (f exportFlags) write(s *shell.Shell, to io.Writer, host string, each func(
 	o := view.OpenMetrics{Catalog: feed.Windows(s), Labels: f.labels, Each: each}
 	err := o.Write(to)
 	if o.Twice > 0 && err == nil {
-		fmt.Fprintf(s.Err, "note: the clock was set back: %s of a time that was there already are left out; --format jsonl has all\n", units.Count(o.Twice, "value"))
+		fmt.Fprintf(s.Err, "note: the clock was set back: %s left out, of a time that was there already; --format jsonl has all\n", units.Counted(o.Twice, "value", "is", "are"))
 	}
 	return err
 }

@@ -214,9 +214,9 @@ func (p *player) playFile(ctx context.Context, name string, in io.Reader) error 
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
 			return hint.Usage("--from-file "+name+" is a directory", "before.jsonl.gz in it, if it is a capture; --dir if it is a recording")
 		}
-		f, err := os.Open(name)
+		f, err := shell.Open(name)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", name, hint.Cause(err))
+			return fmt.Errorf("read %s: %w", name, err)
 		}
 		defer f.Close()
 		in = f

@@ -206,7 +206,7 @@ func TestReplayOfWhatIsNoFile(t *testing.T) {
 	}
 	for name, want := range map[string][2]string{
 		dir:                              {"is a directory", "before.jsonl.gz"},
-		filepath.Join(dir, "none.jsonl"): {"read " + filepath.Join(dir, "none.jsonl") + ": no such file", ""},
+		filepath.Join(dir, "none.jsonl"): {"read " + filepath.Join(dir, "none.jsonl") + ": no such file", "did you mean cut.jsonl?"},
 		filepath.Join(dir, "cut.jsonl"):  {"line 2: unexpected end", "the file is cut off"},
 	} {
 		_, _, err := told(t, "--from-file", name, "--at", "2026-11-25T03:00Z")

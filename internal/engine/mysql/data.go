@@ -104,7 +104,7 @@ func engineFacts() []string { return []string{"user_tables", "myisam_tables", "o
 func (l *look) engines() {
 	facts := engineFacts()
 	if n, ok := l.t.Int("innodb_tablespaces"); ok && n > maxTables {
-		l.gap(fmt.Sprintf("%d tables are too many to list", n), "", facts...)
+		l.gap(fmt.Sprintf("too many tables to list: %d", n), "", facts...)
 		return
 	}
 	q := "SELECT ENGINE, COUNT(*)" + l.compressionColumn() + " FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN " +
@@ -181,7 +181,7 @@ func (l *look) binlogs() {
 	}
 	l.t.Set("binlog_files", stack.Int(int64(len(found))), base+".*")
 	if len(found) > maxBinlogs {
-		l.gap(fmt.Sprintf("%d binary logs are too many to measure", len(found)), "", "binlog_size", "binlog_oldest")
+		l.gap(fmt.Sprintf("too many binary logs to measure: %d", len(found)), "", "binlog_size", "binlog_oldest")
 		return
 	}
 	var size int64

@@ -63,16 +63,23 @@ func (l *look) withoutLogin() {
 	}
 }
 
-// removed lists settings in option files that this version does not have,
-// apart by whether the server is known to start with them: this version does
+// removed lists settings in option files that this version does not have, or
+// no option sets, apart by whether the server is known to start with them: this version does
 // with some that it once had, and it did when the file is older than the
 // server's start.
 func (l *look) removed(all []assigned) {
 	if l.in.process == nil || len(l.in.options.gaps) > 0 {
 		return
 	}
+	unproven := func(a assigned) bool {
+		return !a.loose && a.origin.From != stack.FromCommand && l.changedSince(a.origin.File)
+	}
 	fatal, ignored := []string{}, []string{}
 	for _, a := range all {
+		if l.has(a.name) && Optionless(a.name) && unproven(a) {
+			fatal = append(fatal, fmt.Sprintf("%s (%s): no option sets this variable", a.name, originText(a.origin)))
+			continue
+		}
 		if a.name == "innodb_log_file_size" && l.has("innodb_redo_log_capacity") && setsCapacity(all) {
 			ignored = append(ignored, fmt.Sprintf("%s (%s): innodb_redo_log_capacity is set too and rules", a.name, originText(a.origin)))
 			continue
@@ -85,7 +92,7 @@ func (l *look) removed(all []assigned) {
 		if f.Knob.Removed != "" {
 			line += ": " + f.Knob.Removed
 		}
-		if a.loose || f.Knob.Ignores(l.in.flavor, l.in.version) || a.origin.From == stack.FromCommand || !l.changedSince(a.origin.File) {
+		if !unproven(a) || f.Knob.Ignores(l.in.flavor, l.in.version) {
 			ignored = append(ignored, line)
 		} else {
 			fatal = append(fatal, line)

@@ -26,6 +26,13 @@ func TestLinesOfSettingsThatAreGone(t *testing.T) {
 		"an option, not a switch": {"mysql", "8.4.6", "skip-host-cache", time.Minute, "skip_host_cache", ""},
 		"it still has that":       {"mysql", "8.0.36", "skip-host-cache", time.Minute, "", ""},
 		"MariaDB has it too":      {"mariadb", "11.8.3", "skip-host-cache", time.Minute, "", ""},
+		"only SET changes it":     {"mariadb", "10.11.14", "tx_isolation = READ-COMMITTED", time.Minute, "tx_isolation", ""},
+		"and if it is there":      {"mariadb", "10.11.14", "loose_tx_isolation = READ-COMMITTED", time.Minute, "", ""},
+		"so it was not read":      {"mariadb", "10.11.14", "tx_isolation = READ-COMMITTED", -time.Minute, "", ""},
+		"nobody changes it":       {"mariadb", "10.11.14", "large_page_size = 2M", time.Minute, "large_page_size", ""},
+		"MySQL's, the same":       {"mysql", "8.4.6", "large_page_size = 2M", time.Minute, "large_page_size", ""},
+		"its option stands apart": {"mariadb", "11.8.3", "transaction_isolation = READ-COMMITTED", time.Minute, "", ""},
+		"as that of a negation":   {"mariadb", "10.11.14", "skip-external-locking", time.Minute, "", ""},
 		"a switch, negated":       {"mysql", "8.4.6", "skip-ssl", time.Minute, "ssl", ""},
 	} {
 		seen := running("77", []string{"/usr/sbin/mysqld"}, nil)
@@ -35,7 +42,7 @@ func TestLinesOfSettingsThatAreGone(t *testing.T) {
 		}
 		var obs stack.Observation
 		l := &look{Probe: NewProbe(hosttest.Catalog(t), nil), ctx: t.Context(), h: hosttest.Map{}, obs: &obs, t: obs.New("mysql", "3306"),
-			status: map[string]string{"uptime": "3600"},
+			status: map[string]string{"uptime": "3600"}, variables: map[string]string{"tx_isolation": "REPEATABLE-READ", "transaction_isolation": "REPEATABLE-READ", "large_page_size": "0", "skip_external_locking": "ON"},
 			in: &instance{process: seen.Things[0], flavor: c.flavor, version: c.version, groups: []string{"mysqld"},
 				options: optionFiles{files: []optionFile{{path: file, lines: lines, modified: started.Add(c.since)}}}}}
 		l.settings()

@@ -24,7 +24,7 @@ func (d Device) Predict(n int) Result {
 	points = slices.CompactFunc(points, func(a, b stats.Point) bool { return a.Threads == b.Threads })
 	for _, p := range points {
 		if p.Threads < 1 || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
-			return refused("leave it out, or measure it again", "%d threads with %g operations a second are not a measurement", p.Threads, p.Rate)
+			return refused("leave it out, or measure it again", "%s with %g operations a second: that is no measurement", units.Count(p.Threads, "thread"), p.Rate)
 		}
 	}
 	if n < 1 {
@@ -84,7 +84,7 @@ func occupancy(points []stats.Point, n int) Result {
 		e.Low, e.High = min(e.Low, value*math.Exp(-off)), max(e.High, value*math.Exp(off))
 	}
 	r := deviceResult(points, n, stats.RandomOccupancy, e)
-	r.Warnings = []string{fmt.Sprintf("%d numbers of threads are too few to choose between curves", len(points))}
+	r.Warnings = []string{"too few to choose between curves: " + units.Count(len(points), "number") + " of threads"}
 	return r
 }
 

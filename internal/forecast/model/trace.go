@@ -155,7 +155,7 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	case !(block > 0):
 		return refused("give it with --block 16K", "the size of a block of the trace is not known")
 	case sampled < leastReads || t.seen < leastReads:
-		return refused(fmt.Sprintf("trace until there are %d reads and most blocks were read twice", leastReads), "%.0f reads are too few", t.seen)
+		return refused(fmt.Sprintf("trace until there are %d reads and most blocks were read twice", leastReads), "there are too few reads: %.0f", t.seen)
 	case bytes > 2*t.Blocks()*block:
 		return refused("trace for longer, so that more of the data is read", "%s are more than twice the size that was read, %s", units.Size(bytes), units.Size(t.Blocks()*block))
 	}

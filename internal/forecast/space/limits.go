@@ -37,13 +37,13 @@ func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *
 		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first time, but a forecast needs %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
 			Measure: fmt.Sprintf("record it %s more as before, or every day", units.Count(leastDays-len(s.Days)+1, "time"))}
 	case each == 0:
-		return &forecast.Refusal{Why: fmt.Sprintf("of %s only %d are known; %s", units.Count(span, "day"), len(s.Days)-1, longestGap(s)),
+		return &forecast.Refusal{Why: fmt.Sprintf("it is known on only %d of %s; %s", len(s.Days)-1, units.Count(span, "day"), longestGap(s)),
 			Measure: fmt.Sprintf("record it every day, or regularly: after the first day, %d must be known, on average one every %d days, and none more than %d days after the one before", leastDays, mostEvery, mostGap)}
 	case ask.Days < each:
-		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are fewer than the %d from one reading to the next, and what happens between them is not known", units.Count(ask.Days, "day"), each),
+		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead is less than the %d from one reading to the next, and what happens between them is not known", units.Count(ask.Days, "day"), each),
 			Measure: fmt.Sprintf("ask for %d days or more, or record it each day", each)}
 	case ask.Days > mostAhead*span:
-		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are more than %d times the %s that are known", units.Count(ask.Days, "day"), mostAhead, units.Count(span, "day")),
+		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead is more than %d times the %s known", units.Count(ask.Days, "day"), mostAhead, units.Counted(span, "day", "that is", "that are")),
 			Measure: fmt.Sprintf("ask for %s or less, or record until there are %d", units.Count(mostAhead*span, "day"), (ask.Days+mostAhead-1)/mostAhead)}
 	}
 	return nil

@@ -99,9 +99,9 @@ func TestRefusals(t *testing.T) {
 		"since today":             {grown(0, noisy(1)), Ask{Days: 1}, "known for less than a day", "14 days more"},
 		"13 days":                 {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
 		"more than 3 times":       {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
-		"once a month":            {monthly, Ask{Days: 90}, "of 900 days only 30 are known; the longest gap is from 2025-01-01 to 2025-01-31", "14 must be known, on average one every 10 days, and none more than 21 days after"},
+		"once a month":            {monthly, Ask{Days: 90}, "it is known on only 30 of 900 days; the longest gap is from 2025-01-01 to 2025-01-31", "14 must be known, on average one every 10 days, and none more than 21 days after"},
 		"13 weeks":                {readEach(grown(91, noisy(5)), 7), Ask{Days: 90}, "it was read 13 times in 91 days after the first time, but a forecast needs 14", "record it 1 time more as before"},
-		"within a week":           {weekly, Ask{Days: 6}, "6 days ahead are fewer than the 7 from one reading to the next", "ask for 7 days or more"},
+		"within a week":           {weekly, Ask{Days: 6}, "6 days ahead is less than the 7 from one reading to the next", "ask for 7 days or more"},
 		"a date of the year 2099": {outlier, Ask{Days: 10}, "the longest gap is from 2025-03-02 to 2099-01-01", "every day, or regularly"},
 		"a change in it":          {changed, Ask{Days: 10, Changes: []Change{{changed.Days[95].Date, "version 1 became 2"}}}, "version 1 became 2 on 2025-04-06", "in 9 days"},
 	} {

@@ -51,7 +51,7 @@ func Short(ctx context.Context, h host.Reader, least int64, swapping bool, swapp
 	case available < least:
 		return fmt.Sprintf("only %s of memory are available, but %s must stay free", units.Bytes(available), units.Bytes(least)), nil
 	case swapping && now > swapped:
-		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
+		return units.Counted(now-swapped, "page", "was", "were") + " swapped meanwhile", nil
 	}
 	return "", nil
 }

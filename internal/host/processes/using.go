@@ -12,7 +12,8 @@ import (
 	"plumb/internal/host/paths"
 )
 
-// Using names a process that works in a directory, or has a file in it or below it open; "" for none. Of one that may not be looked at nothing is
+// Using names a process that works in a directory, or has a file in it or below it open; "" for none. Of a process with another root, or mounts of
+// its own, the kernel can give names that are those of other files here. Of one that may not be looked at nothing is
 // known: unseen names such a process.
 func Using(ctx context.Context, h host.Reader, dir string) (by, unseen string, err error) {
 	for _, name := range []string{"cwd", "root", "fd/*"} {
@@ -25,7 +26,7 @@ func Using(ctx context.Context, h host.Reader, dir string) (by, unseen string, e
 			if errors.Is(err, fs.ErrPermission) {
 				unseen = named(ctx, h, link)
 			}
-			if err == nil && paths.Within(to, dir) {
+			if err == nil && paths.Within(to, dir) && !elsewhere(ctx, h, link, to) {
 				return named(ctx, h, link), unseen, nil
 			}
 		}
@@ -35,7 +36,34 @@ func Using(ctx context.Context, h host.Reader, dir string) (by, unseen string, e
 
 // named names the process of a path below /proc, for people.
 func named(ctx context.Context, h host.Reader, link string) string {
-	pid := strings.Split(link, "/")[2]
+	pid := pidOf(link)
 	name, _ := h.ReadFile(ctx, path.Join("/proc", pid, "comm"))
 	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))
+}
+
+// pidOf gives the process of a path below /proc.
+func pidOf(link string) string { return strings.Split(link, "/")[2] }
+
+// elsewhere tells whether what a link of a process leads to is known to be another file than the one that has the link's text for a name here. Of a
+// process with our root and mounts it is not: something may have been mounted over its file.
+func elsewhere(ctx context.Context, h host.Reader, link, text string) bool {
+	differ := func(a, b string) bool {
+		one, err := h.Stat(ctx, a)
+		other, err2 := h.Stat(ctx, b)
+		return err == nil && err2 == nil && !same(one, other)
+	}
+	mounts := func(process string) string {
+		space, _ := h.Readlink(ctx, "/proc/"+process+"/ns/mnt")
+		return space
+	}
+	if !differ(link, text) {
+		return false
+	}
+	ours, its := mounts("self"), mounts(pidOf(link))
+	return ours != "" && its != "" && ours != its || differ("/proc/"+pidOf(link)+"/root", "/")
+}
+
+// same tells whether two files are one.
+func same(a, b host.Stat) bool {
+	return a.DevMajor == b.DevMajor && a.DevMinor == b.DevMinor && a.Inode == b.Inode
 }

@@ -15,6 +15,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/strictyaml"
+	"plumb/internal/units"
 )
 
 // Bounds of one experiment: more is a slip of the pen.
@@ -109,7 +110,7 @@ func (r *reader) mistakes() error {
 	}
 	if more := len(list) - mostErrors; more > 0 {
 		last := list[mostErrors-1]
-		last.Msg += fmt.Sprintf(" (and %d more mistakes)", more)
+		last.Msg += fmt.Sprintf(" (and %s)", units.Count(more, "more mistake"))
 		list = append(list[:mostErrors-1], last)
 	}
 	return strictyaml.Join(list)

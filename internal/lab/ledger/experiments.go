@@ -153,7 +153,7 @@ func list(all []Summary) string {
 		names = append(names, fmt.Sprintf("%s %.12s (trials: %d, %s)", s.Name, s.Hash, s.Trials, last))
 	}
 	if len(all) > most {
-		names = append(names, fmt.Sprintf("and %d older ones", len(all)-most))
+		names = append(names, "and "+units.Count(len(all)-most, "older one"))
 	}
 	return strings.Join(names, ", ")
 }

@@ -118,7 +118,7 @@ func ofVerdicts(r Report) (all []string) {
 	if len(all) > 0 {
 		text := strings.Join(all, "; ")
 		if rest > 0 {
-			text += fmt.Sprintf("; and %s that %s smaller", units.Count(rest, "difference"), map[bool]string{true: "is", false: "are"}[rest == 1])
+			text += fmt.Sprintf("; and %s smaller", units.Counted(rest, "difference", "that is", "that are"))
 		}
 		all = []string{text + "."}
 	}

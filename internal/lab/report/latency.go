@@ -10,6 +10,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // spectrum is the distributions of several trials over the same durations.
@@ -32,7 +33,7 @@ func latency(trials []*experiment.Record) Latency {
 	all := stats.Bootstrap(len(s.counts), 1, s.summary)
 	if broken > 0 {
 		for i := range all {
-			all[i].Warnings = append(all[i].Warnings, fmt.Sprintf("the histograms of %d trials could not be read", broken))
+			all[i].Warnings = append(all[i].Warnings, fmt.Sprintf("the histograms of %s could not be read", units.Count(broken, "trial")))
 		}
 	}
 	l.Mean, l.P50, l.P95, l.P99 = all[0], all[1], all[2], all[3]

@@ -16,6 +16,9 @@ func Make(x experiment.Experiment, records []experiment.Record) Report {
 	if len(t.records) > 0 {
 		r.Began = t.records[0].Began
 	}
+	if next, begun := t.open(); next > 1 && !begun {
+		r.Block = r.Took / time.Duration(next-1)
+	}
 	for _, a := range x.Arms {
 		r.Arms = append(r.Arms, t.arm(a))
 	}

@@ -93,6 +93,11 @@ func TestNextBudget(t *testing.T) {
 	expectNext(t, "three blocks", x, blocksOf(x, 3, 0.02), true, "")
 	expectNext(t, "four blocks", x, blocksOf(x, 4, 0.02), false, BudgetUsed)
 	expectNext(t, "what was begun is ended", x, blocksOf(x, 5, 0.02)[:9], true, "")
+	for records, want := range map[int]time.Duration{0: 0, 1: 0, 2: time.Minute, 3: 0, 6: time.Minute} {
+		if got := Make(x, blocksOf(x, 3, 0.02)[:records]).Block; got != want {
+			t.Errorf("after %d trials a block took %s", records, got)
+		}
+	}
 }
 
 func TestNextWithoutHope(t *testing.T) {

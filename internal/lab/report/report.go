@@ -29,6 +29,7 @@ type Report struct {
 	Smallest   float64        // the smallest difference, as a part, that so many blocks would find four times in five
 	Began      time.Time
 	Took       time.Duration       // of all trials
+	Block      time.Duration       // of a block, on average; 0 before the first is done, and while one is under way
 	Records    []experiment.Record // all, in the order in which they ran
 }
 

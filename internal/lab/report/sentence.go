@@ -77,7 +77,7 @@ func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	case v.More > 0 && Known(v.Effect):
 		text += fmt.Sprintf("; about %s would decide it", units.Count(v.More, "more block"))
 	case v.More > 0:
-		text += fmt.Sprintf("; at least %s are needed", units.Count(v.More, "more block"))
+		text += fmt.Sprintf("; at least %s needed", units.Counted(v.More, "more block", "is", "are"))
 	}
 	return text
 }

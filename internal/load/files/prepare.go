@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/draw"
 	"plumb/internal/host/scratch"
+	"plumb/internal/units"
 )
 
 // filePrefix is sysbench's.
@@ -107,8 +108,8 @@ func matches(m scratch.Manifest, c IOConfig) error {
 	case !m.Filled:
 		return fmt.Errorf("the test files in %s are incomplete: prepare again", c.Dir)
 	case len(m.Files) != c.Files || m.Size != c.fileSize():
-		return fmt.Errorf("in %s are %d test files of %d bytes each, but %d of %d were requested: give the same --file-num and --file-total-size, or prepare again",
-			c.Dir, len(m.Files), m.Size, c.Files, c.fileSize())
+		return fmt.Errorf("%s in %s, of %d bytes each, but you asked for %d of %d: give the same --file-num and --file-total-size, or prepare again",
+			units.Counted(len(m.Files), "test file", "is", "are"), c.Dir, m.Size, c.Files, c.fileSize())
 	case c.Validate && m.Block != c.BlockSize:
 		return fmt.Errorf("the test files in %s were prepared with blocks of %d bytes: --validate needs the same", c.Dir, m.Block)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/load"
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Sweep is the same workload at rising numbers of threads.
@@ -56,7 +57,7 @@ func RunSweep(ctx context.Context, c IOConfig, threads []int, o load.Options, do
 		o.Threads = n
 		res, err := runOnce(ctx, c, o)
 		if err != nil {
-			return s, fmt.Errorf("at %d threads: %w", n, err)
+			return s, fmt.Errorf("at %s: %w", units.Count(n, "thread"), err)
 		}
 		s.Levels = append(s.Levels, s.level(n, res))
 		if done != nil {

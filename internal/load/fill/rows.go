@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // attempts at a range that the server refused for a reason that passes, such
@@ -64,7 +65,7 @@ func (l *loader) sendRange(ctx context.Context, s *session, t *table, r span) (t
 	}
 	if taken != from.sum.rows {
 		return tally{}, hinted("cleanup and prepare again; look for warnings in the server's log",
-			"fill %s: %d rows were sent, %d taken", t.Name, from.sum.rows, taken)
+			"fill %s: %s sent, %d taken", t.Name, units.Counted(from.sum.rows, "row", "was", "were"), taken)
 	}
 	l.meter.took(taken)
 	return from.sum, nil

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 const differ = "cleanup and prepare again; the server's log may say why"
@@ -39,7 +40,7 @@ func (l *loader) verify(ctx context.Context, s *session, t *table) error {
 	}
 	got := rows.Values[0]
 	if n := host.Text(got, 0); n != fmt.Sprint(want.rows) {
-		return hinted(differ, "verify %s: it has %s rows, but %d were sent", t.Name, n, want.rows)
+		return hinted(differ, "verify %s: its number of rows is %s, but %s sent", t.Name, n, units.Counted(want.rows, "row", "was", "were"))
 	}
 	for i, name := range t.sumNames {
 		if sum := host.Text(got, 1+i); sum != fmt.Sprint(want.sums[i]) {

@@ -222,7 +222,7 @@ func refuses(t *testing.T, s load.Server) {
 		return err
 	}
 	wantError(t, open(func(c *oltp.Config) { c.TableSize = 2000 }), "the tables have table-size 1000, but you asked for 2000")
-	wantError(t, open(func(c *oltp.Config) { c.Tables = 3 }), "there are 2 tables, but you asked for 3", "prepare")
+	wantError(t, open(func(c *oltp.Config) { c.Tables = 3 }), "2 tables are there, but you asked for 3", "prepare")
 	wantError(t, open(func(c *oltp.Config) { c.Script = "bulk_insert" }), "columns")
 	wantError(t, open(func(c *oltp.Config) { c.Sessions = 100_000 }), "100000")
 	if s.Engine() == "mysql" {

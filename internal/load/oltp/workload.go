@@ -13,6 +13,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 // workload is a script to run.
@@ -98,7 +99,7 @@ func (w *workload) ours(state fill.State) error {
 		return hint.With(errors.New("the tables are not completely loaded"), "run prepare again: it continues where it stopped")
 	}
 	if len(state.Tables) < w.c.Tables {
-		return hint.With(fmt.Errorf("there are %d tables, but you asked for %d", len(state.Tables), w.c.Tables), "run prepare again to make the others")
+		return hint.With(fmt.Errorf("%s there, but you asked for %d", units.Counted(len(state.Tables), "table", "is", "are"), w.c.Tables), "run prepare again to make the others")
 	}
 	return nil
 }

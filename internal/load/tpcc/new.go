@@ -10,6 +10,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/fill"
+	"plumb/internal/units"
 )
 
 // Ops of every run, in the order of load.Tally.Op; purge only where it was
@@ -82,7 +83,7 @@ func (c Config) runnable() error {
 	case c.Purge && !c.Compat:
 		return errors.New("only sysbench-tpcc has purge")
 	case c.Keying && c.Sessions > 0 && c.Sessions != c.Terminals():
-		return hint.With(fmt.Errorf("%d warehouses have %d terminals, but you asked for %d threads", c.Warehouses, c.Terminals(), c.Sessions),
+		return hint.With(fmt.Errorf("%s %s, but you asked for %s", units.Counted(c.Warehouses, "warehouse", "has", "have"), units.Count(c.Terminals(), "terminal"), units.Count(c.Sessions, "thread")),
 			fmt.Sprintf("give --threads %d", c.Terminals()))
 	}
 	return nil

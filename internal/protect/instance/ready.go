@@ -73,7 +73,7 @@ func (c *Copy) keep(ctx context.Context, of protect.Member, mounts []observe.Mou
 		}
 		all, err := s.Snapshot(ctx, c.maker.Keeper.Do, []protect.Volume{v}, protect.ReadyName(id), map[string]string{protect.FactPoint: id})
 		if err != nil || len(all) != 1 {
-			return one, errors.Join(err, fmt.Errorf("%d snapshots were made", len(all)))
+			return one, errors.Join(err, fmt.Errorf("the number of snapshots made is %d", len(all)))
 		}
 		one = all[0]
 		one.Mountpoint = of.Mountpoint

@@ -3,12 +3,12 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
+	"plumb/internal/units"
 )
 
 // Recovery makes a copy of a point, and replays the server's log into it.
@@ -89,7 +89,7 @@ func (r Recovery) replay(ctx context.Context, replayer Engine, engine protect.En
 		w, err = replayer.Way(ctx, do, r.Now, Start{Position: from, Apart: true, Until: r.Point.Times.Until()}, r.To) // Replay compares the logs themselves
 	}
 	if err == nil {
-		r.Doing(fmt.Sprintf("replaying %d transactions", w.Count))
+		r.Doing("replaying " + units.Count(w.Count, "transaction"))
 		err = replayer.Replay(ctx, do, a, c.Copy, w)
 	}
 	return w, errors.Join(err, a.Close())

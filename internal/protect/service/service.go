@@ -13,12 +13,13 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/processes"
 )
 
 // Listening reads whether somebody listens at an address: what it shows then, or change.None.
 func Listening(network, address string) (look change.Inspection, shows string, err error) {
 	if network == "unix" && path.IsAbs(address) {
-		return change.Inspection{File: "/proc/net/unix", Match: `^[0-9A-Fa-f]+: \S+ \S+ 00010000 \S+ \S+ +\S+ (` + regexp.QuoteMeta(address) + `)$`}, address, nil
+		return change.Inspection{Socket: address}, address, nil
 	}
 	_, port, _ := strings.Cut(address, ":")
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -34,6 +35,9 @@ func Listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if look.Socket != "" {
+		return processes.Listens(ctx, h, look.Socket)
+	}
 	text, err := h.ReadFile(ctx, look.File)
 	return err == nil && regexp.MustCompile("(?m)"+look.Match).Match(text), err
 }
@@ -43,7 +47,7 @@ func Seen(ctx context.Context, h host.Reader, at host.Target) error {
 	seen, err := Listens(ctx, h, at)
 	if err == nil && !seen {
 		err = hint.With(fmt.Errorf("it cannot be seen from here that it listens on %s, and so not whether it runs", at.Address),
-			"run plumb in the same network namespace; a server without a socket must listen on an address of IPv4")
+			"run plumb where clients of that socket run: in the same root, mounts and network namespace; a server without a socket must listen on an address of IPv4")
 	}
 	return err
 }

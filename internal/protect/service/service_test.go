@@ -1,13 +1,20 @@
 package service
 
 import (
+	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
 )
 
 // TestSurely: what is not there, or does not run, needs no stopping.
@@ -62,9 +69,54 @@ func TestComesBack(t *testing.T) {
 		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=idle.socket db.socket\n", "/run/db.sock", "db.socket starts it again"},
 		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=gone.socket\n", "/run/db.sock", "would be started by gone.socket"},
 	} {
-		h := hosttest.Map{Outputs: map[string]string{asks: c.said, state + "idle.socket": "ActiveState=inactive\n", state + "db.socket": "ActiveState=active\n"}, Files: map[string]string{"/proc/net/unix": "ffff0000: 00000002 00000000 00010000 0001 01 4711 " + c.listens + "\n"}}
+		h := hosttest.Map{Outputs: map[string]string{asks: c.said, state + "idle.socket": "ActiveState=inactive\n", state + "db.socket": "ActiveState=active\n"}, Files: map[string]string{"/proc/net/unix": "ffff0000: 00000002 00000000 00010000 0001 01 4711 " + c.listens + "\n", c.listens: ""}}
 		if err := ComesBack(t.Context(), h, c.unit, at); (err != nil) != (c.want != "") || err != nil && (!strings.Contains(err.Error(), c.want) || hint.Of(err) == "") {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// A server that was stopped is not back because another one, with a root of its own, listens under the same name.
+func TestAnotherOfTheNameIsNotTheServer(t *testing.T) {
+	perl, err := exec.LookPath("perl")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("needs root, and perl: apt-get install perl-base")
+	}
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	pids := map[string]string{} // by the root
+	for _, root := range []string{"/", filepath.Join(dir, "guest")} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		server := exec.Command(perl, "-MSocket", "-e", `$| = 1; chroot $ARGV[0] and socket(S, AF_UNIX, SOCK_STREAM, 0) and bind(S, sockaddr_un($ARGV[1])) and listen(S, 5) and print "in\n"; sleep 600`, root, socket)
+		out, err := server.StdoutPipe()
+		if err == nil {
+			err = server.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+		if n, err := out.Read(make([]byte, 3)); n != 3 || err != nil {
+			t.Fatalf("%s: %d bytes, %v", root, n, err)
+		}
+		pids[root] = strconv.Itoa(server.Process.Pid)
+	}
+	look, shows, err := Listening("unix", socket)
+	if err != nil || shows != socket {
+		t.Fatal(shows, err)
+	}
+	k := change.NewExecutor(hosttest.LiveDoer(t), "test")
+	k.Dir = filepath.Join(dir, "journal")
+	stop := change.Switch{On: "the server", Inspect: look, After: change.None, Patience: 20_000, Do: change.Commands([]string{"sh", "-c", `kill "$1" && rm "$2"`, "sh", pids["/"], socket}), Undo: change.Commands([]string{"true"})}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "server", Name: "x"}, Name: "stop"}}, Recipe: change.Recipe{Acts: []change.Act{{Switch: &stop}}}}}}, change.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err) // it would count as running for the other's sake
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Second)
+	defer end()
+	if err := k.Undo(ctx, []int{out.Number}, change.UndoOptions{}); err == nil {
+		t.Error("it counts as started again")
 	}
 }

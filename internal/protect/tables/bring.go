@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // bring fills the table aside, proves that it is what the copy has, and gives it its name.
@@ -152,7 +153,7 @@ func (f *filler) flush() error {
 	if err := f.h.Exec(f.ctx, statement); err != nil {
 		return brief{err, strings.ReplaceAll(err.Error(), statement, f.how.Insert+" …")}
 	}
-	f.say(fmt.Sprintf("loading: %d rows", f.n))
+	f.say("loading: " + units.Count(f.n, "row"))
 	return nil
 }
 

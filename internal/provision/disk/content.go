@@ -56,7 +56,7 @@ func (l *look) content() error {
 	if len(found) > 0 { // what it is says more than where
 		kept := found
 		for _, on := range l.d.On {
-			if strings.Contains(on, "partitions: ") {
+			if strings.Contains(on, "partition: ") || strings.Contains(on, "partitions: ") {
 				kept = append(kept, on)
 			}
 		}

@@ -3,8 +3,9 @@ package disk
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"slices"
+
+	"plumb/internal/units"
 )
 
 const (
@@ -63,7 +64,7 @@ func signaturesIn(head, tail []byte, size int64) (all []string) {
 		all = append(all, "md RAID 0.90, at the end")
 	}
 	if n := zfsLabels(head, tail, size); n > 0 {
-		all = append(all, fmt.Sprintf("%d labels of ZFS", n))
+		all = append(all, units.Count(n, "label")+" of ZFS")
 	}
 	return all
 }

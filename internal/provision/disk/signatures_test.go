@@ -24,7 +24,7 @@ func TestSignatures(t *testing.T) {
 	}{
 		"LVM": {512, "LABELONE"}, "LUKS": {0, "LUKS\xba\xbe\x00\x02"}, "the second header of LUKS": {16 << 10, "SKUL\xba\xbe"},
 		"md RAID 1.2": {4096, "\xfc\x4e\x2b\xa9"}, "md RAID 1.1": {0, "\xfc\x4e\x2b\xa9"}, "md RAID 1.0, at the end": {(size/512 - 16) / 8 * 8 * 512, "\xfc\x4e\x2b\xa9"},
-		"md RAID 0.90, at the end": {size/65536*65536 - 65536, "\xfc\x4e\x2b\xa9"}, "1 labels of ZFS": {size/(256<<10)*(256<<10) - 256<<10 + 20<<10, "pool_guid"},
+		"md RAID 0.90, at the end": {size/65536*65536 - 65536, "\xfc\x4e\x2b\xa9"}, "1 label of ZFS": {size/(256<<10)*(256<<10) - 256<<10 + 20<<10, "pool_guid"},
 		"the second GPT, at the end": {size - 512, "EFI PART"}, "a GPT": {512, "EFI PART"}, "an MBR or a boot sector": {510, "\x55\xaa"}, "XFS": {0, "XFSB"}, "DRBD": {size - 4096 + 60, "\x83\x74\x02\x6b"},
 	} {
 		head, tail := make([]byte, labels), make([]byte, labels)
@@ -42,7 +42,7 @@ func TestSignatures(t *testing.T) {
 	}
 	head := make([]byte, labels)
 	binary.BigEndian.PutUint64(head[256<<10+130<<10:], uberblock)
-	if got := signaturesIn(head, nil, size); !slices.Equal(got, []string{"1 labels of ZFS"}) {
+	if got := signaturesIn(head, nil, size); !slices.Equal(got, []string{"1 label of ZFS"}) {
 		t.Errorf("an uberblock alone: %v", got)
 	}
 }

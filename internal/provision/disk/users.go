@@ -15,6 +15,7 @@ import (
 	"plumb/internal/await"
 	"plumb/internal/host/mounts"
 	"plumb/internal/host/processes"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -104,7 +105,7 @@ func (l *look) devices() ([]string, error) {
 	}
 	parts, err := l.partitions(l.d.Name)
 	if len(parts) > 0 {
-		l.d.On = append(l.d.On, fmt.Sprintf("%d partitions: %s", len(parts), strings.Join(parts, ", ")))
+		l.d.On = append(l.d.On, fmt.Sprintf("%s: %s", units.Count(len(parts), "partition"), strings.Join(parts, ", ")))
 	}
 	return append(all, parts...), err
 }

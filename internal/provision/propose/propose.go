@@ -219,7 +219,7 @@ func plays(t *stack.Thing, want spec.Role) error {
 	case want == spec.Primary && is == spec.Replica:
 		return hint.With(fmt.Errorf("%s is a replica, but the spec is for a primary", t.Ref), "check whether this is the right host; server.role: replica in the spec")
 	case want == spec.Replica && is == spec.Primary && followers > 0:
-		return hint.With(fmt.Errorf("%s is the primary of %d replicas, but the spec is for a replica", t.Ref, followers), "check whether this is the right host; server.role: primary in the spec")
+		return hint.With(fmt.Errorf("%s is the primary of %s, but the spec is for a replica", t.Ref, units.Count(followers, "replica")), "check whether this is the right host; server.role: primary in the spec")
 	}
 	return nil
 }

@@ -1,12 +1,12 @@
 package spec
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	"plumb/internal/strictyaml"
+	"plumb/internal/units"
 )
 
 func (r *reader) pool(n *strictyaml.Node) {
@@ -47,7 +47,7 @@ func (r *reader) groups(p *Pool, at map[string]*strictyaml.Node) {
 		r.doc.Errorf(n, "a stripe has no width: each of its disks is a vdev of its own")
 		return
 	case n != nil && width > 0 && len(p.Data)%width != 0:
-		r.doc.Errorf(n, "%d disks do not make groups of %d", len(p.Data), width)
+		r.doc.Errorf(n, "%s not make groups of %d", units.Counted(len(p.Data), "disk", "does", "do"), width)
 		return
 	case width == 0:
 		width = len(p.Data)
@@ -68,12 +68,7 @@ func (r *reader) special(p *Pool, n *strictyaml.Node) {
 	}
 }
 
-func disks(n int) string {
-	if n == 1 {
-		return "1 disk"
-	}
-	return fmt.Sprintf("%d disks", n)
-}
+func disks(n int) string { return units.Count(n, "disk") }
 
 // Survives is how many disks of one group may be lost.
 func (p Pool) Survives() int {

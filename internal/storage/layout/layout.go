@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/provision"
+	running "plumb/internal/storage/zfs"
 	"plumb/internal/zfs"
 )
 
@@ -47,17 +47,11 @@ func zfsHere(ctx context.Context, h host.Reader) (tools, error) {
 	if v := zfs.ParseVersion(text); v != "" {
 		return tools{version: v}, nil
 	}
-	names, err := h.Glob(ctx, "/proc/[0-9]*/comm")
-	if err != nil {
-		return tools{}, err
+	fuse, err := running.Fuse(ctx, h)
+	if err == nil && !fuse {
+		err = change.Refuse("check the output of zfs version", "zfs does not report its version, and no zfs-fuse runs that mounts here")
 	}
-	for _, name := range names {
-		comm, err := h.ReadFile(ctx, name)
-		if err == nil && strings.TrimSpace(string(comm)) == "zfs-fuse" {
-			return tools{Tools: zfs.Tools{Fuse: true}}, nil
-		}
-	}
-	return tools{}, change.Refuse("check the output of zfs version", "zfs does not report its version, and zfs-fuse is not running")
+	return tools{Tools: zfs.Tools{Fuse: fuse}}, err
 }
 
 // place is what stands at a mount point before anything is made.

@@ -227,3 +227,16 @@ func TestWarningsOfDevices(t *testing.T) {
 		t.Errorf("of a mirror: %v", m.out.Notes)
 	}
 }
+
+// A zfs-fuse of a container has pools that are none of ours, and makes none for us.
+func TestZFSIsTheOneThatMountsHere(t *testing.T) {
+	m := hosttest.Map{Outputs: map[string]string{"zfs version": "unrecognized command 'version'\n"}, Files: map[string]string{"/proc/9/comm": "zfs-fuse\n", "/proc/9/cmdline": "zfs-fuse\x00-n\x00"},
+		Links: map[string]string{"/proc/self/ns/mnt": "mnt:[1]", "/proc/9/ns/mnt": "mnt:[2]"}}
+	if is, err := zfsHere(t.Context(), m); err == nil || !strings.Contains(err.Error(), "no zfs-fuse runs that mounts here") {
+		t.Errorf("%+v, %v", is, err)
+	}
+	m.Links["/proc/9/ns/mnt"] = "mnt:[1]"
+	if is, err := zfsHere(t.Context(), m); err != nil || !is.Fuse {
+		t.Errorf("%+v, %v", is, err)
+	}
+}

@@ -35,6 +35,12 @@ func implementation(ctx context.Context, h host.Reader) (d daemon, found bool, e
 	return d, d.pid != 0, err
 }
 
+// Fuse tells whether a zfs-fuse runs that mounts where we look, as far as that can be seen.
+func Fuse(ctx context.Context, h host.Reader) (bool, error) {
+	d, err := findDaemon(ctx, h)
+	return d.pid != 0, err
+}
+
 // fuseInstalled saves the walk through all processes on hosts without it. The
 // programs are looked for before the figures, which hang when the daemon does;
 // that they hang says that there is one.

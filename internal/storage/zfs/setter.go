@@ -10,6 +10,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -75,7 +76,7 @@ func (a *alteration) dataset() (change.Recipe, error) {
 		a.notes = append(a.notes, "what is written already stays as it is: copy it to finish (for InnoDB tables OPTIMIZE TABLE, or dump and load)")
 	}
 	if children, known := a.heirs(); known && len(children) > 0 {
-		a.notes = append(a.notes, fmt.Sprintf("%d datasets below inherit it: %s", len(children), few(children)))
+		a.notes = append(a.notes, fmt.Sprintf("%s it: %s", units.Counted(len(children), "dataset", "below inherits", "below inherit"), few(children)))
 	}
 	return change.Recipe{Effect: effect, Lasts: "the pool", Acts: []change.Act{{Switch: s}}, Notes: a.notes, Needs: a.needs}, nil
 }

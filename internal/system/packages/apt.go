@@ -172,13 +172,13 @@ func install(missing []string, comes []installed, w Want, left []string) *change
 }
 
 // goOn ends what dpkg began before it was killed, as far as that can be, and
-// goes on with the command that follows.
-var goOn = []string{"sh", "-c", `dpkg --force-confdef --force-confold --configure -a >/dev/null 2>&1; exec "$@"`, "sh"}
+// goes on with the command that follows. Scripts of packages write where they like why they fail, and only the standard error gets into an error.
+var goOn = []string{"sh", "-c", `dpkg --force-confdef --force-confold --configure -a >/dev/null 2>&1; exec "$@" >&2`, "sh"}
 
 // whole ends an installation that was killed amid a package: of one that is half there, dpkg does
 // not know all files, and removing it would leave them.
 var whole = []string{"sh", "-c", `dpkg --force-confdef --force-confold --configure -a >/dev/null 2>&1
-! dpkg-query -W -f='${db:Status-Status}\n' | grep -qx half-installed || exec "$@"`, "sh"}
+! dpkg-query -W -f='${db:Status-Status}\n' | grep -qx half-installed || exec "$@" >&2`, "sh"}
 
 // purge takes packages away: all of them, or none while another package needs
 // one. Then go the users that they have left.

@@ -61,7 +61,7 @@ func (l *look) shared(t *stack.Thing, s server) {
 			continue // the backend ended meanwhile
 		}
 		if err == nil && ctx.Err() != nil {
-			err = fmt.Errorf("add up the memory of %d processes: %w", 1+len(s.children), ctx.Err())
+			err = fmt.Errorf("add up the memory of all its processes, %d: %w", 1+len(s.children), ctx.Err())
 		}
 		if err != nil {
 			l.gap(t, err, "rss", "swapped")

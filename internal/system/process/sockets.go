@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
@@ -101,30 +102,15 @@ func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
 			l.gap(t, err, "listen")
 			return nil, false
 		}
-		if name == "unix" {
-			parseUnix(data, at)
-		} else {
+		if name != "unix" {
 			parseTCP(data, at)
+			continue
+		}
+		for link, name := range proc.Listeners(data) {
+			at[link] = "unix:" + name
 		}
 	}
 	return at, true
-}
-
-// parseUnix reads the listening sockets of /proc/net/unix. Flag 0x10000 is
-// __SO_ACCEPTCON.
-func parseUnix(data []byte, at map[string]string) {
-	for line := range strings.Lines(string(data)) {
-		f := strings.Fields(line)
-		if len(f) < 8 || f[3] != "00010000" {
-			continue
-		}
-		// The name may hold blanks; it is everything after the inode.
-		i := strings.Index(line, " "+f[6]+" ")
-		if i < 0 {
-			continue
-		}
-		at["socket:["+f[6]+"]"] = "unix:" + strings.TrimRight(line[i+len(f[6])+2:], "\n")
-	}
 }
 
 // parseTCP reads the listening sockets of /proc/net/tcp and tcp6. State 0A is

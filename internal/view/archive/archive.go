@@ -138,9 +138,4 @@ func prunedText(one Pruned) string {
 	return text
 }
 
-func is(n int) string {
-	if n == 1 {
-		return "1 piece is"
-	}
-	return units.Count(n, "piece") + " are"
-}
+func is(n int) string { return units.Counted(n, "piece", "is", "are") }

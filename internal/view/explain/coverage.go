@@ -128,7 +128,7 @@ func Untested(rules []*rule.Rule, standings []coverage.Standing, screen page.Scr
 		}
 		p.Blank()
 	}
-	p.Hang(page.Dim, "", fmt.Sprintf("%d of %s have not been tested on a real host with the versions they are for · %d have, and %d of these have fired there · plumb explain RULE says where",
-		untested, units.Count(len(rules), "rule"), len(rules)-untested, fired))
+	p.Hang(page.Dim, "", fmt.Sprintf("%s not been tested on a real host with the versions they are for · tested: %d, of which %d fired there · plumb explain RULE says where",
+		units.Counted(untested, "rule", fmt.Sprintf("of %d has", len(rules)), fmt.Sprintf("of %d have", len(rules))), len(rules)-untested, fired))
 	return p.String()
 }

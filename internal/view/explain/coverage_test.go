@@ -56,8 +56,8 @@ needs MySQL 8.0.30 and later, Percona Server up to 5.7 or MariaDB 10.11.14 to th
 needs a host with the other things that it asks about; its products have been tested
     c/replica
 
-4 of 6 rules have not been tested on a real host with the versions they are for · 2 have, and 1 of these have fired
-there · plumb explain RULE says where
+4 rules of 6 have not been tested on a real host with the versions they are for · tested: 2, of which 1 fired there ·
+plumb explain RULE says where
 `
 	got := Untested(rules, standings, page.Screen{Width: 120})
 	if flat(got) != flat(want) {

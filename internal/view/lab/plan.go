@@ -58,7 +58,7 @@ func DesignText(x experiment.Experiment) string {
 	}
 	if x.Design == experiment.Interleaved {
 		turns, each := experiment.Turns(x)
-		text = fmt.Sprintf("interleaved: in each of %s the servers of all arms are up at once, on fresh data, and take %d turns of %s; the others are suspended", n, turns, units.Span(each))
+		text = fmt.Sprintf("interleaved: in each of %s the servers of all arms are up at once, on fresh data, and take %s of %s; the others are suspended", n, units.Count(turns, "turn"), units.Span(each))
 	}
 	if x.Until > 0 {
 		text += fmt.Sprintf("; ends once every comparison is known to ±%s", units.RoundPercent(x.Until))

@@ -25,6 +25,17 @@ func Progress(s lab.Progress) string {
 	return strings.ReplaceAll(page.Clean(strings.Join(parts, " · ")), string(page.NoBreak), " ")
 }
 
+// TooLong says that the budget of an experiment will end it before its fewest blocks are done, at the pace so far; "" where it will not.
+func TooLong(r report.Report) string {
+	x := r.Experiment
+	least := r.Block * time.Duration(x.Least)
+	if r.Complete || x.Budget == 0 || least <= x.Budget {
+		return ""
+	}
+	return fmt.Sprintf("a block took %s, and the %s that it needs take %s: the budget of %s will end it before that",
+		units.Planned(r.Block), units.Count(x.Least, "block"), units.Planned(least), units.Planned(x.Budget))
+}
+
 func stepWhere(s lab.Progress) string {
 	var where []string
 	if s.Trial.Block > 0 {

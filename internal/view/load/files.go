@@ -42,7 +42,7 @@ func FileProgress(done, total int64, took time.Duration) string {
 // FilesPrepared says what a prepare made.
 func FilesPrepared(r files.Prepared, dir string, took time.Duration) string {
 	if r.Old {
-		return page.Clean(fmt.Sprintf("%s are in %s already: %s", units.Count(r.Files, "test file"), dir, units.Measured(float64(r.Bytes))))
+		return page.Clean(fmt.Sprintf("%s in %s already: %s", units.Counted(r.Files, "test file", "is", "are"), dir, units.Measured(float64(r.Bytes))))
 	}
 	return page.Clean(fmt.Sprintf("%s made in %s: %s in %s, synced", units.Count(r.Files, "test file"), dir, units.Measured(float64(r.Bytes)), units.Span(took)))
 }

@@ -179,7 +179,7 @@ func failures(p *page.Page, res *load.Result) {
 	p.Hang(page.Normal, "errors    ", fmt.Sprintf("%s failed for good · %s tried again", units.Grouped(t.Failed), units.Grouped(t.Retried)))
 	for i, e := range res.Errors {
 		if i == 5 {
-			p.Para(page.Dim, 12, fmt.Sprintf("and %d other kinds", len(res.Errors)-i))
+			p.Para(page.Dim, 12, "and "+units.Count(len(res.Errors)-i, "other kind"))
 			break
 		}
 		p.Hang(page.Normal, "          ", fmt.Sprintf("%s × %s", units.Grouped(e.N), e.Message))

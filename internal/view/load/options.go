@@ -8,6 +8,7 @@ import (
 	"plumb/internal/load/files"
 	"plumb/internal/load/oltp"
 	"plumb/internal/load/tpcc"
+	"plumb/internal/units"
 )
 
 // Options are those that decide what a run does, as the head of its result has
@@ -98,7 +99,7 @@ func FileReport(c files.IOConfig, total, block string, flags []string) Report {
 			l.add("file-fsync-all", c.FsyncMode)
 		case c.FsyncFreq > 0:
 			l.add("file-fsync-freq", strconv.Itoa(c.FsyncFreq))
-			r.Warnings = append(r.Warnings, fmt.Sprintf("after every %d requests all %d files are synced one by one, as sysbench does; fsyncs are operations of their own", c.FsyncFreq, c.Files))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("after every %s all %s synced one by one, as sysbench does; fsyncs are operations of their own", units.Count(c.FsyncFreq, "request"), units.Counted(c.Files, "file", "is", "are")))
 		}
 		l.add("compressible", fmt.Sprintf("%g", c.Compressible))
 	}

@@ -23,7 +23,7 @@ func TPCCCheck(r tpcc.CheckReport, screen page.Screen) string {
 	if broken == 0 {
 		p.Para(page.Bold, 0, fmt.Sprintf("All %d conditions that were checked hold · %s", checked, units.Span(r.Elapsed)))
 	} else {
-		p.Para(page.Red, 0, fmt.Sprintf("%d of %d conditions do not hold · %s", broken, checked, units.Span(r.Elapsed)))
+		p.Para(page.Red, 0, fmt.Sprintf("%s not hold, of %d · %s", units.Counted(broken, "condition", "does", "do"), checked, units.Span(r.Elapsed)))
 	}
 	p.Blank()
 	for _, c := range r.Conditions {

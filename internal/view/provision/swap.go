@@ -74,7 +74,7 @@ func Lost(n provision.Lost, unseen error) string {
 	if n.In != "" {
 		to = " to " + n.In
 	}
-	text := fmt.Sprintf("at most %d transactions have written%s since, the server's own among them", n.Transactions, to)
+	text := fmt.Sprintf("at most %s written%s since, the server's own among them", units.Counted(n.Transactions, "transaction", "has", "have"), to)
 	if n.Logged != nil {
 		text += fmt.Sprintf(", and its binary log has %d", *n.Logged)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/proc"
+	"plumb/internal/units"
 )
 
 // mostThreads is how many threads of a process are looked at.
@@ -35,7 +36,7 @@ func Threads(ctx context.Context, h host.Reader, pid int) (string, error) {
 		}
 	}
 	all := append(busy, others...)
-	head := fmt.Sprintf("%d threads of process %d, %d of them running or waiting for a disk\n\n", len(all), pid, len(busy))
+	head := fmt.Sprintf("%s of process %d, %d of them running or waiting for a disk\n\n", units.Count(len(all), "thread"), pid, len(busy))
 	return head + strings.Join(all[:min(len(all), mostThreads)], "\n"), nil
 }
 

@@ -92,7 +92,7 @@ func TestABatchOfTooMuchIsCutAndSaysSo(t *testing.T) {
 	closed(t, w)
 	items := tierItems(t, dir, levels[0])
 	whole(t, items, 1, mostReadings)
-	if gaps := items[0].Batch.Gaps; len(gaps) != 1 || !strings.Contains(gaps[0].Why, fmt.Sprint(1<<18-mostReadings, " of its values are not recorded")) {
+	if gaps := items[0].Batch.Gaps; len(gaps) != 1 || !strings.Contains(gaps[0].Why, fmt.Sprint(1<<18-mostReadings, " values left out")) {
 		t.Errorf("its gaps are %+v", gaps)
 	}
 	if len(given.Gaps) != 0 || len(given.Readings) != 1<<18 {

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/watch"
 )
 
@@ -209,7 +210,7 @@ func (w *Writer) Batch(b series.Batch) {
 	w.turn(b.At)
 	if more := len(b.Readings) - mostReadings; more > 0 {
 		b.Readings = b.Readings[:mostReadings]
-		b.Gaps = append(slices.Clone(b.Gaps), series.Gap{Why: fmt.Sprintf("%d of its values are not recorded: it had more than %d", more, mostReadings)})
+		b.Gaps = append(slices.Clone(b.Gaps), series.Gap{Why: fmt.Sprintf("%s left out: it had more than %d", units.Count(more, "value"), mostReadings)})
 	}
 	gaps := int64(0)
 	if len(b.Gaps) > 0 {
@@ -366,12 +367,12 @@ func (w *Writer) Close(ctx context.Context) error {
 	select {
 	case <-w.written:
 	case <-ctx.Done():
-		return hint.With(fmt.Errorf("record into %s: the disk does not answer, and %d blocks are lost", w.opt.Dir, w.queue.waiting()), "look into the kernel's log")
+		return hint.With(fmt.Errorf("record into %s: the disk does not answer, and %s lost", w.opt.Dir, units.Counted(w.queue.waiting(), "block", "is", "are")), "look into the kernel's log")
 	}
 	err := errors.Join(explain(w.db.Close()), w.host.Close())
 	w.unlock()
 	if n := w.queue.waiting(); n > 0 {
-		err = errors.Join(err, fmt.Errorf("record into %s: %d blocks are lost: %s", w.opt.Dir, n, w.queue.reason()))
+		err = errors.Join(err, fmt.Errorf("record into %s: %s lost: %s", w.opt.Dir, units.Counted(n, "block", "is", "are"), w.queue.reason()))
 	}
 	return err
 }

@@ -5,10 +5,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // leastToken is how many bytes a token must have at least, so that nobody can guess it.
@@ -17,9 +18,9 @@ const leastToken = 16
 // secretOf reads the first line of a file, such as a token or user:password. It is an
 // error if users other than its owner and group can read the file.
 func secretOf(flag, name string) (string, error) {
-	f, err := os.Open(name)
+	f, err := shell.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
+		return "", fmt.Errorf("read %s of %s: %w", name, flag, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
@@ -44,7 +45,7 @@ func secretOf(flag, name string) (string, error) {
 func tokenOf(flag, name string) (string, error) {
 	token, err := secretOf(flag, name)
 	if err == nil && len(token) < leastToken {
-		err = hint.With(fmt.Errorf("read %s of %s: a token of %d characters can be guessed", name, flag, len(token)), "openssl rand -hex 32 > "+name)
+		err = hint.With(fmt.Errorf("read %s of %s: a token of %s can be guessed", name, flag, units.Count(len(token), "character")), "openssl rand -hex 32 > "+name)
 	}
 	return token, err
 }

@@ -8,6 +8,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // room is what a server has left for us.
@@ -48,14 +49,14 @@ func (s *Server) Room(ctx context.Context, sessions, statements int) error {
 // for administrators; it is left to them.
 func (r room) fits(sessions, statements int64) error {
 	if free := r.connections - r.used; sessions > free {
-		f := &load.Failure{Code: "1040", Doing: fmt.Sprintf("open %d sessions", sessions),
-			Message: fmt.Sprintf("the server has room for %d: max_connections is %d, %d are in use", max(free, 0), r.connections, r.used)}
+		f := &load.Failure{Code: "1040", Doing: "open " + units.Count(sessions, "session"),
+			Message: fmt.Sprintf("the server has room for %d: max_connections is %d, in use %d", max(free, 0), r.connections, r.used)}
 		return hint.With(f, fmt.Sprintf("SET GLOBAL max_connections = %d, or use fewer threads", sessions+r.used+10))
 	}
 	need := sessions * statements
 	if free := r.statements - r.inHand; need > free {
-		f := &load.Failure{Code: "1461", Doing: fmt.Sprintf("prepare %d statements in each of %d sessions, %d together", statements, sessions, need),
-			Message: fmt.Sprintf("the server has room for %d: max_prepared_stmt_count is %d, %d are prepared", max(free, 0), r.statements, r.inHand)}
+		f := &load.Failure{Code: "1461", Doing: fmt.Sprintf("prepare %s in each of %s, %d together", units.Count(statements, "statement"), units.Count(sessions, "session"), need),
+			Message: fmt.Sprintf("the server has room for %d: max_prepared_stmt_count is %d, prepared %d", max(free, 0), r.statements, r.inHand)}
 		return hint.With(f, fmt.Sprintf("SET GLOBAL max_prepared_stmt_count = %d, or use fewer threads or tables, or --db-ps-mode=disable",
 			min(need+r.inHand+100, 1<<20)))
 	}

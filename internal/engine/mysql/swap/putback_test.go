@@ -36,9 +36,14 @@ func newMounted(t *testing.T) mounted {
 	return m
 }
 
-// fill puts files of a word into a directory.
+// fill puts files of a word into a directory, and of data what tells them from a log.
 func (m mounted) fill(dir, word string) {
 	m.Helper()
+	if dir == m.data || dir == m.kept {
+		if err := os.MkdirAll(filepath.Join(dir, "mysql"), 0o700); err != nil {
+			m.Fatal(err)
+		}
+	}
 	for _, name := range []string{"a", "b", "c"} {
 		if err := os.MkdirAll(filepath.Join(dir, "shop"), 0o700); err != nil {
 			m.Fatal(err)
@@ -61,7 +66,7 @@ func (m mounted) has(dir, word string) bool {
 
 // back runs the script, with programs of a directory before the system's.
 func (m mounted) back(programs string) (string, error) {
-	argv := change.LongScript(putBack, m.dir, "0", "0", m.data, m.kept, "db.since-11.8", "data").Argv
+	argv := change.LongScript(putBack, m.dir, "0", "0", m.data, m.kept, "db.since-11.8").Argv
 	c := exec.Command(argv[0], argv[1:]...)
 	c.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	out, err := c.CombinedOutput()

@@ -50,11 +50,12 @@ as chmod 0 "$data"`
 // was kept is removed, under another name, so that half of it is not copied. Nothing is put in the place of what is not mounted, which
 // would lie over it the next day. The data of before are shut, for the programs of the newer server are still there; not what lies beside
 // them, such as a log.
-const putBack = names + still + `data=$1 kept=$2 aside=$3 is=$4
+const putBack = names + still + `data=$1 kept=$2 aside=$3
 back="$dir/${kept##*/}.back" gone="${kept%/*}/.${kept##*/}.plumb-gone"
 exec 9>"$dir/alone"
 flock 9
 who() { stat -c '%i %w' -- "$1"; }
+is_data() { [ -d "$kept/mysql" ]; } # the system's own tables, without which no server starts
 begun() { [ -e "$back" ] && [ "$(sed -n 1p "$back")" = "$(who "$kept")" ]; }
 is_back() {
 	[ -e "$back" ] && [ "$(sed -n 2p "$back")" = "$(who "$data" 2>/dev/null)" ] || return 1
@@ -78,7 +79,7 @@ renamed() {
 		as cp -a "$kept/." "$from/"
 	fi
 	whole "$from"
-	[ "$is" != data ] || as chmod 0 "$from"
+	! is_data || as chmod 0 "$from"
 	[ ! -e "$data" ] || mv -T "$data" "$aside"
 	(empty "$aside") || { mv -T "$aside" "$data"; exit 1; }
 	mv -T "$from" "$data"
@@ -86,7 +87,7 @@ renamed() {
 }
 filled() {
 	within="$data/.$aside" of="of $(who "$kept")"
-	[ "$is" != data ] || as chmod "$(stat -c %a "$kept")" "$data"
+	! is_data || as chmod "$(stat -c %a "$kept")" "$data"
 	[ ! -e "$within" ] || as test -e "$within/.$of" || as rmdir "$within" 2>/dev/null || { echo "$within is there already, from an earlier way back: move it away" >&2; exit 1; }
 	as mkdir -p -m 700 "$within" "$within/.$of"
 	as test -e "$within/.all" || {
@@ -95,7 +96,7 @@ filled() {
 	}
 	as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec rm -rf -- {} +
 	as cp -a "$kept/." "$data/"
-	[ "$is" != data ] || as chmod 0 "$data"
+	! is_data || as chmod 0 "$data"
 	empty "$data"
 	alike "$data" "$kept" ".$aside"
 	whole "$data"

@@ -149,12 +149,8 @@ func (n next) shut() change.Act {
 
 // putBack puts the data of before in their place, and keeps those of the new server under another name.
 func (n next) putBack() (ops []change.Op) {
-	for i, p := range n.places {
-		is := "data"
-		if i > 0 {
-			is = "beside"
-		}
-		ops = append(ops, change.LongScript(putBack, n.who(p.dir, p.kept, p.aside, is)...))
+	for _, p := range n.places {
+		ops = append(ops, change.LongScript(putBack, n.who(p.dir, p.kept, p.aside)...))
 	}
 	return ops
 }

@@ -7,6 +7,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/units"
 )
 
 // room is one limit of connections.
@@ -71,9 +72,9 @@ func fits(limits []room, sessions int64) error {
 		if r.limit < 0 || sessions <= r.free() {
 			continue
 		}
-		f := &load.Failure{Code: "53300", Doing: fmt.Sprintf("open %d sessions", sessions),
-			Message: fmt.Sprintf("the server has room for %d: %s is %d, %d are reserved, %d in use", r.free(), r.name, r.limit, r.reserved, r.used)}
-		return hint.With(f, fmt.Sprintf("use at most %d threads, or "+r.raise, r.free(), sessions+r.reserved+r.used))
+		f := &load.Failure{Code: "53300", Doing: "open " + units.Count(sessions, "session"),
+			Message: fmt.Sprintf("the server has room for %d: %s is %d, reserved %d, in use %d", r.free(), r.name, r.limit, r.reserved, r.used)}
+		return hint.With(f, fmt.Sprintf("use at most %s, or "+r.raise, units.Count(r.free(), "thread"), sessions+r.reserved+r.used))
 	}
 	return nil
 }

@@ -81,13 +81,13 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	case at(7) != "c":
 		err = change.Refuse("pg_upgradecluster", "its databases are of another locale provider than libc (%s)", at(7))
 	case at(9) != "0":
-		err = change.Refuse("commit or roll them back", "%s transactions are prepared, and an upgrade does not carry them over", at(9))
+		err = change.Refuse("commit or roll them back", "it has prepared transactions (%s), and an upgrade does not carry them over", at(9))
 	case at(10) != "0":
-		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there could not be undone", at(10))
+		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has tablespaces of its own (%s): what an upgrade makes there could not be undone", at(10))
 	case at(11) != "0":
-		err = change.Refuse("drop them, and make them again afterwards", "it has %s replication slots, which the new server would not have", at(11))
+		err = change.Refuse("drop them, and make them again afterwards", "it has replication slots (%s), which the new server would not have", at(11))
 	case at(12) != "0":
-		err = change.Refuse("stop them, and rebuild them afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
+		err = change.Refuse("stop them, and rebuild them afterwards", "replicas read from it (%s), and cannot follow an upgrade", at(12))
 	case at(13) != "f":
 		err = change.Refuse("upgrade its primary, and rebuild it", "it is a standby")
 	}

@@ -36,7 +36,7 @@ trap_of lvm "is part of dm-" erase=lvm
 /in/disks look /dev/vg/lv | sed 's/LVM-[A-Za-z0-9]*/LVM-X/'
 lvm vgchange -an vg
 trap_of luks "LUKS"
-trap_of gpt "1 partitions: "
+trap_of gpt "1 partition: "
 mkfs.ext4 -q "$(disk gpt)1"
 mount "$(disk gpt)1" /mnt
 trap_of gpt "1 is mounted at /mnt"
