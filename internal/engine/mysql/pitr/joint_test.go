@@ -210,7 +210,7 @@ func TestPlaceThatIsNotInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := newShelfLog(l.shelf, bySeries(all)[0], base{})
-	sv := serverOf(base{version: "10.11.14"})
+	sv := mariaDB("10.11.14")
 	sv.Settings = map[string]string{"log_bin_basename": shelfDir + "/log", "log_bin_index": shelfIndex}
 	to := replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)}
 	first := len(begin()) + len(change(1))
