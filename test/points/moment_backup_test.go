@@ -444,7 +444,8 @@ func (a *archived) interrupted(sign, mark string, slow ...string) (dataset, data
 		default:
 		}
 		if len(found) > 0 {
-			data = filepath.Join(strings.TrimSuffix(found[0], strings.TrimPrefix(found[0], at+"/")[8:]), a.b.server.Dir)
+			dirs, _ := filepath.Glob(filepath.Join(at, "*", a.b.server.Dir))
+			data = strings.Join(dirs, " ") // one
 		}
 		return len(found) > 0
 	})
