@@ -32,6 +32,9 @@ func (Engine) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest,
 	if err == nil {
 		err = point.Startable(told.Server)
 	}
+	if i := slices.IndexFunc(told.Server.Dirs, func(d protect.Dir) bool { return d.Link != "" }); err == nil && i >= 0 {
+		err = hint.With(fmt.Errorf("its database %s is a link, which would lead elsewhere", told.Server.Dirs[i].Link), "without --to it is restored as it is")
+	}
 	if err != nil {
 		return m, fmt.Errorf("point %s: %w", told.ID, err)
 	}
