@@ -35,7 +35,7 @@ func newLogged(t *testing.T, settings string) *logged {
 	t.Cleanup(func() { _ = l.db.Close() })
 	l.other, err = l.b.box.ZFSFuse(1024)
 	must(t, err)
-	l.serve(append([]string{"archive", "run", "--state", l.v.state, "--binlog-index", l.index(), "--binlog-user", l.user, "--interval", "1s"}, l.to...))
+	l.serve(append([]string{"archive", "run", "--state", l.v.state, "--socket", filepath.Join(l.dir, "socket/s"), "--timeout", "20s", "--binlog-index", l.index(), "--binlog-user", l.user, "--interval", "1s"}, l.to...))
 	return l
 }
 
