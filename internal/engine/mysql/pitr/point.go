@@ -147,6 +147,8 @@ func reaches(is protect.Position, b base, locked bool) error {
 	switch {
 	case is.File == "":
 		return hint.With(errors.New("it has no binary log of its server"), "without --to it is restored as it is")
+	case strings.Contains(is.GTID, fmt.Sprintf("-%d-", serverNumber)): // MariaDB writes to its new log what it finishes (sql/ddl_log.cc)
+		return hint.With(errors.New("its recovery finished a statement, such as DROP TABLE, which the log behind it has too"), "restore another point, or this one without --to")
 	case locked && (is.File != b.at.File || is.Offset != b.at.Offset), before(replay.Target{File: is.File, Offset: is.Offset}, b):
 		return hint.With(fmt.Errorf("its binary log ends at %s, and the server stood at %s when it was taken", at(is.File, is.Offset), at(b.at.File, b.at.Offset)), "it is damaged, or lacks files: restore another point")
 	}

@@ -104,6 +104,14 @@ func TestReaches(t *testing.T) {
 	}
 }
 
+// A statement that the recovery finished has a GTID of the server that recovered.
+func TestFinishedByRecovery(t *testing.T) {
+	is := protect.Position{File: "binlog.000009", Offset: 500, GTID: "0-7-100,3-2147483617-8"}
+	if err := reaches(is, base{at: protect.Position{File: "binlog.000009", Offset: 400}}, false); err == nil || !strings.Contains(err.Error(), "its recovery finished a statement") || hint.Of(err) == "" {
+		t.Error(err)
+	}
+}
+
 // Of a point without a lock the GTIDs may be later than the place. What was archived in the second in which it began, and after that, may be
 // behind it; when it began is known exactly.
 func TestPlanOfAPoint(t *testing.T) {
