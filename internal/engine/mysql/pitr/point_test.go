@@ -63,6 +63,9 @@ func TestPointsAsBases(t *testing.T) {
 // What nothing proves to be at an exact place of the log is refused, with what to do instead.
 func TestPointsThatAreNoBases(t *testing.T) {
 	for want, change := range map[string]func(p *protect.Point){
+		"are not of one moment": func(p *protect.Point) { // the server was frozen, and did not stay so
+			p.Mode, p.Members = protect.ModeFreeze, []protect.Member{{Birth: "7"}, {Birth: "8"}}
+		},
 		"kept no binary log":                     func(p *protect.Point) { p.Position.File = "" },
 		`innodb_flush_log_at_trx_commit = "0"`:   func(p *protect.Point) { p.Server.Settings["innodb_flush_log_at_trx_commit"] = "0" },
 		`innodb_flush_log_at_trx_commit = ""`:    func(p *protect.Point) { delete(p.Server.Settings, "innodb_flush_log_at_trx_commit") },

@@ -59,6 +59,8 @@ func Exact(p protect.Point) error {
 	switch {
 	case p.Position.File == "":
 		return hint.With(errors.New("its server kept no binary log, or where that stood was not noted"), "let the server keep one (log_bin), on a dataset of the point, and take another point; without --to this one is restored as it is")
+	case !p.OneMoment():
+		return hint.With(errors.New("its snapshots are not of one moment"), help)
 	case Locked(p):
 		return nil
 	case flush != "1" && flush != "2":
