@@ -158,6 +158,9 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 		}
 	}
 	w.Notes = append(w.Notes, unknown...)
+	if b.apart {
+		w.Notes = append(w.Notes, "the point was taken without a lock: the first of these transactions may be in it")
+	}
 	if a.To.Point() {
 		w.Notes = append(w.Notes, later(all, log)...)
 	}

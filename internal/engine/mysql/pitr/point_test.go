@@ -147,7 +147,7 @@ func TestPlanOfAPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, err := Engine{}.Plan(t.Context(), l.shelf, m, moment.Asked{To: replay.Target{Text: "the end"}})
-		if c.want == "" && (err != nil || w.Count != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || w.Count != 1 || len(w.Notes) != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %+v, %v", name, w, err)
 		}
 		early := moment.Asked{To: replay.Target{Text: "early", Time: at.Add(-time.Minute)}}
