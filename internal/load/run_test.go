@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -302,6 +303,38 @@ func TestHangingServerIsLeft(t *testing.T) {
 			t.Fatalf("marks %v, %v", res.Marks, err)
 		}
 		near(t, "measured seconds", res.Measured.Seconds(), 15, 0.1)
+	})
+}
+
+// The last operation of each worker meets a deadlock after the end. One that
+// meets them for ever is ended by closing its session.
+func TestTheLastOperationIsTriedAgain(t *testing.T) {
+	f := newFake(nil)
+	var met atomic.Int64
+	f.do = func(n int64, _ *Tally) error {
+		time.Sleep(70 * time.Millisecond)
+		if time.Since(f.start) > 15*time.Second && met.Add(1) <= 2 {
+			return &Failure{Class: Retry, Code: "1020"}
+		}
+		return nil
+	}
+	inFakeTime(t, f, Options{Threads: 2, Time: 15 * time.Second, Grace: 3 * time.Second, Retries: 100}, func(res *Result, err error) {
+		if err != nil || res.Total.Failed != 0 || res.Total.Retried == 0 {
+			t.Fatalf("%d failed, %d were tried again, %v", res.Total.Failed, res.Total.Retried, err)
+		}
+	})
+	f = newFake(nil)
+	f.do = func(n int64, _ *Tally) error {
+		time.Sleep(70 * time.Millisecond)
+		if time.Since(f.start) > 15*time.Second {
+			return &Failure{Class: Retry, Code: "1213"}
+		}
+		return nil
+	}
+	inFakeTime(t, f, Options{Threads: 2, Time: 15 * time.Second, Grace: 3 * time.Second, Retries: math.MaxInt32}, func(res *Result, err error) {
+		if err != nil || res.Total.Failed != 2 || !marked(res, MarkStuck) {
+			t.Fatalf("%d failed, marks %v, %v", res.Total.Failed, res.Marks, err)
+		}
 	})
 }
 

@@ -128,7 +128,9 @@ func (w *worker) take() (m mark, n int64, ok bool) {
 }
 
 // attempt does an operation, again after failures that go away by trying
-// again.
+// again. It does so also after the end of the measured part, as long as there
+// is a session: an operation that met a deadlock then would have succeeded, and
+// is no failure of the server.
 func (w *worker) attempt(doing Work, n int64) (retried int64, err error) {
 	for {
 		err = doing.Do(n, &w.tally)
@@ -136,7 +138,7 @@ func (w *worker) attempt(doing Work, n int64) (retried int64, err error) {
 			return retried, nil
 		}
 		w.shard.fault(err)
-		if classOf(err) != Retry || retried >= int64(w.run.o.Retries) || phase(w.run.phase.Load()) == stopping {
+		if classOf(err) != Retry || retried >= int64(w.run.o.Retries) || w.opened() == nil {
 			return retried, err
 		}
 		retried++
