@@ -66,13 +66,15 @@ func TestPointsThatAreNoBases(t *testing.T) {
 		"are not of one moment": func(p *protect.Point) { // the server was frozen, and did not stay so
 			p.Mode, p.Members = protect.ModeFreeze, []protect.Member{{Birth: "7"}, {Birth: "8"}}
 		},
-		"kept no binary log":                     func(p *protect.Point) { p.Position.File = "" },
-		`innodb_flush_log_at_trx_commit = "0"`:   func(p *protect.Point) { p.Server.Settings["innodb_flush_log_at_trx_commit"] = "0" },
-		`innodb_flush_log_at_trx_commit = ""`:    func(p *protect.Point) { delete(p.Server.Settings, "innodb_flush_log_at_trx_commit") },
-		"for MyRocks nothing proves":             func(p *protect.Point) { p.Server.Settings["plugin_load_add"] = "ROCKSDB=ha_rocksdb.so" },
-		"gets keys for encrypted tables from":    func(p *protect.Point) { p.Server.Settings["plumb:keys"] = "file_key_management" },
-		"its database shop is a link":            func(p *protect.Point) { p.Server.Dirs[0].Link = "shop" },
-		"its data may lack what its binary log ": func(p *protect.Point) { p.Mode, p.Server.Settings["innodb_flush_log_at_trx_commit"] = protect.ModeLocked, "0" }, // whose lock was lost
+		"kept no binary log":                   func(p *protect.Point) { p.Position.File = "" },
+		`innodb_flush_log_at_trx_commit = "0"`: func(p *protect.Point) { p.Server.Settings["innodb_flush_log_at_trx_commit"] = "0" },
+		`innodb_flush_log_at_trx_commit = ""`:  func(p *protect.Point) { delete(p.Server.Settings, "innodb_flush_log_at_trx_commit") },
+		"for MyRocks nothing proves":           func(p *protect.Point) { p.Server.Settings["plugin_load_add"] = "ROCKSDB=ha_rocksdb.so" },
+		"gets keys for encrypted tables from":  func(p *protect.Point) { p.Server.Settings["plumb:keys"] = "file_key_management" },
+		"its database shop is a link":          func(p *protect.Point) { p.Server.Dirs[0].Link = "shop" },
+		"its data may lack what its binary log ": func(p *protect.Point) {
+			p.Mode, p.Server.Settings["innodb_flush_log_at_trx_commit"] = protect.ModeLocked, "0"
+		}, // whose lock was lost
 	} {
 		m, told := pointOf("binlog.000002", 500, "0-7-9", time.Now())
 		change(&told)

@@ -215,7 +215,7 @@ func TestPointsAsBases(t *testing.T) {
 		"the mode freeze: its files are of several moments": func(p *protect.Point) { // the server did not stand still all the time
 			p.Mode, p.Label, p.Members = protect.ModeFreeze, protect.Crash, []protect.Member{{Birth: "7"}, {Birth: "8"}}
 		},
-		"was not noted":                    func(p *protect.Point) { p.Position = protect.Position{} },
+		"was not noted": func(p *protect.Point) { p.Position = protect.Position{} },
 	} {
 		told := l.told
 		change(&told)
