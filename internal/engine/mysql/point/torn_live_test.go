@@ -22,7 +22,6 @@ func TestTornLog(t *testing.T) {
 		var at protect.Position
 		for _, name := range torn {
 			c := s.at(name)
-			c.Purpose = protect.ForReplay
 			copies, at = append(copies, c), c.Position
 		}
 		s.exec("INSERT INTO shop.t (v) VALUES ('b')")
