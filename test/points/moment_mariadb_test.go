@@ -24,7 +24,7 @@ func newLogged(t *testing.T, settings string) *logged {
 	t.Helper()
 	l := &logged{newSite(t)}
 	l.b = on(t, grounds[0], mysqlFamily("mariadb", func() (sandbox.MySQLOptions, error) {
-		return sandbox.MySQLOptions{Settings: "innodb_log_file_size = 16M\nmax_binlog_size = 1M\nlog_slave_updates = ON\n" + settings}, nil
+		return sandbox.MySQLOptions{Settings: "innodb_log_file_size = 16M\nbinlog_format = ROW\nmax_binlog_size = 1M\nlog_slave_updates = ON\n" + settings}, nil
 	}), 1024)
 	l.runsAs(l.b.box)
 	must(t, l.b.server.Exec("CREATE TABLE plumbtest.ledger (what VARCHAR(40) PRIMARY KEY, pad MEDIUMTEXT) ENGINE=InnoDB",

@@ -17,7 +17,6 @@ import (
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/paths"
 	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
@@ -171,7 +170,7 @@ func (l *landed) apart() []string {
 	var dirs []string
 	data := l.told.Server.Dir("data")
 	for _, dir := range l.told.Server.Dirs {
-		if !paths.Within(dir.Path, data) && !slices.Contains(dirs, dir.Path) {
+		if !strings.HasPrefix(dir.Path+"/", data+"/") && !slices.Contains(dirs, dir.Path) {
 			dirs = append(dirs, dir.Path)
 		}
 	}
