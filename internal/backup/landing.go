@@ -25,14 +25,19 @@ func (r Restore) Begin(ctx context.Context, m manifest.Manifest, target string) 
 	if dir, err = NewDirectory(ctx, r.Do, target); err != nil {
 		return "", nil, err
 	}
-	book, err = r.Book(ctx, restores, restores+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	book, err = r.Landing(ctx, m)
 	return dir, book, err
 }
 
-// restores begins the names of the books of restores to a directory.
+// Landing opens the book of what is made beside what is restored.
+func (r Restore) Landing(ctx context.Context, m manifest.Manifest) (*inventory.Book, error) {
+	return r.Book(ctx, restores, restores+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+}
+
+// restores begins the names of the books of restores.
 const restores = "restore-"
 
-// Tidy takes away what killed restores to a directory left: another needs the room.
+// Tidy takes away what killed restores left beside what they restored: another needs the room, and what a server of theirs has open.
 func (r Restore) Tidy(ctx context.Context) { r.tidy(ctx, restores) }
 
 // Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so.

@@ -372,6 +372,11 @@ func sameBirth(all []Member) bool {
 	})
 }
 
+// OneMoment tells whether all snapshots of a point are of one moment: they were made as one, or its server stood still meanwhile.
+func (p Point) OneMoment() bool {
+	return sameBirth(p.Members) || p.Mode == ModeFreeze && p.Label == Locked
+}
+
 // Fell says why a point is labelled with less than its mode promises; "" when it is not.
 func (p Point) Fell() string {
 	if p.Mode == ModeCrash || p.Label != Crash || len(p.Doubts) == 0 {

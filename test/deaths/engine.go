@@ -187,6 +187,11 @@ func (Engine) Way(context.Context, host.Streamer, protect.Server, replay.Start, 
 	return replay.Way{Count: 1}, nil
 }
 
+// Stands implements replay.Engine.
+func (e Engine) Stands(ctx context.Context, _ host.Streamer, a load.Admin, c protect.Copy) (protect.Position, error) {
+	return e.Recovered(ctx, a, c)
+}
+
 // Replay implements replay.Engine.
 func (Engine) Replay(ctx context.Context, d host.Streamer, _ load.Admin, c protect.Copy, _ replay.Way) error {
 	_, err := d.Pipe(ctx, host.Pipe{Argv: []string{"sh", "-c", `cat >>"$1"`, "sh", path.Join(data(c), "replayed")}, In: strings.NewReader("replayed\n")})

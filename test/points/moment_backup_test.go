@@ -25,7 +25,7 @@ import (
 	"plumb/test/sandbox"
 )
 
-// archived is a PostgreSQL on a pool, with its WAL and a tablespace on datasets of their own, that archives beside the backups of its points.
+// archived is a server on a pool, with its log on a dataset of its own, that archives beside the backups of its points.
 type archived struct {
 	t     *testing.T
 	b     *bench
@@ -49,7 +49,8 @@ type written struct {
 	before, after uint64 // where the log was
 }
 
-func newArchived(t *testing.T) *archived {
+// newSite makes what its backups and its log are kept in.
+func newSite(t *testing.T) *archived {
 	t.Helper()
 	sandbox.NeedLong(t, "starts servers on filesystems of their own: run without -short")
 	a := &archived{t: t, dir: sandbox.Directory(t, "moment")}
@@ -57,7 +58,7 @@ func newArchived(t *testing.T) *archived {
 	var err error
 	a.plumb, err = program.Build(a.dir)
 	must(t, err)
-	socket, store := filepath.Join(a.dir, "socket/s"), filepath.Join(a.dir, "store")
+	store := filepath.Join(a.dir, "store")
 	must(t, os.Mkdir(store, 0o700))
 	key, err := age.GenerateX25519Identity()
 	must(t, err)
@@ -65,12 +66,26 @@ func newArchived(t *testing.T) *archived {
 	must(t, os.WriteFile(keys, []byte(key.String()+"\n"), 0o600))
 	a.to = []string{"--to", "file://" + store, "--recipient", key.Recipient().String()}
 	a.from = []string{"--from", "file://" + store, "--identity", keys}
+	return a
+}
+
+// runsAs notes as whom the servers of a box run.
+func (a *archived) runsAs(b *sandbox.Box) {
+	a.t.Helper()
+	uid, _ := b.User()
+	u, err := user.LookupId(strconv.Itoa(uid))
+	must(a.t, err)
+	a.user = u.Username
+}
+
+// newArchived has a PostgreSQL, with a tablespace on a dataset of its own too.
+func newArchived(t *testing.T) *archived {
+	t.Helper()
+	a := newSite(t)
+	socket := filepath.Join(a.dir, "socket/s")
 	of := families[1]
 	of.start = func(t *testing.T, b *sandbox.Box, data, log string) (*sandbox.Server, error) {
-		uid, _ := b.User()
-		u, err := user.LookupId(strconv.Itoa(uid))
-		must(t, err)
-		a.user = u.Username
+		a.runsAs(b)
 		a.serve(append([]string{"archive", "run", "--state", a.v.state, "--socket", socket, "--wal-user", a.user, "--timeout", "20s"}, a.to...))
 		return b.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t), Datadir: data, WALdir: log + "/wal",
 			Settings: fmt.Sprintf("archive_mode = on\narchive_command = '%s archive push --socket %s %%p'\nwal_level = replica\nshared_buffers = 32MB\nautovacuum = off\n", a.plumb.Path, socket)})
@@ -174,9 +189,9 @@ func (a *archived) more(n int) {
 }
 
 // point takes a point and backs it up, and gives the backup's ID.
-func (a *archived) point() string {
+func (a *archived) point(how ...string) string {
 	a.t.Helper()
-	point := pointID.FindString(a.v.typed(0, "snapshot", a.b.db(a.t, a.b.look(a.t)).String()))
+	point := pointID.FindString(a.v.typed(0, append([]string{"snapshot", a.b.db(a.t, a.b.look(a.t)).String()}, how...)...))
 	a.v.typed(0, append([]string{"backup", point, "--points", filepath.Join(a.v.state, "points")}, a.to...)...)
 	var doc struct{ Backups []struct{ ID string } }
 	document(a.t, a.v.typed(0, append([]string{"backup", "list", "--json"}, a.from[:2]...)...), &doc)
@@ -402,34 +417,41 @@ func (a *archived) refused(first, second, early, between string) {
 	a.away(dataset)
 }
 
-// killed kills a restore while it gives the server its log. The next one takes back what was changed, and goes on; one that has ended is not
-// begun again.
+// killed kills a restore while it gives the server its log, which is fetched slowly.
 func (a *archived) killed() (there map[string]bool) {
+	a.t.Helper()
+	dataset, data := a.interrupted(a.b.server.Dir+"/plumb.wal/0*", "plumb.wal/mark", "--limit-rate", "100K")
+	return a.looked(dataset, data, "latest, the third time")
+}
+
+// interrupted kills a restore as soon as there is a sign below the directory of what is restored, and leaves a mark in the server's data. The
+// next one takes back what was changed, and goes on; one that has ended is not begun again.
+func (a *archived) interrupted(sign, mark string, slow ...string) (dataset, data string) {
 	t := a.t
 	t.Helper()
 	dataset, at := a.into()
-	a.v.typed(0, append([]string{"restore", "--into", dataset}, a.from...)...) // so that it is killed amid the log, which is fetched slowly
-	args := append(a.typing(dataset, "latest", "--limit-rate", "100K"), "--state", a.v.state)
+	a.v.typed(0, append([]string{"restore", "--into", dataset}, a.from...)...) // so that it is killed amid the log
+	args := append(a.typing(dataset, "latest", slow...), "--state", a.v.state)
 	c := exec.Command(a.plumb.Path, args...)
 	must(t, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	mark := ""
 	a.eventually("it replays", func() bool {
-		found, _ := filepath.Glob(filepath.Join(at, "*", a.b.server.Dir, "plumb.wal", "0*"))
+		found, _ := filepath.Glob(filepath.Join(at, "*", sign))
 		select {
 		case err := <-ended:
 			t.Fatalf("it ended before it was killed: %v", err)
 		default:
 		}
 		if len(found) > 0 {
-			mark = filepath.Join(filepath.Dir(found[0]), "mark")
+			dirs, _ := filepath.Glob(filepath.Join(at, "*", a.b.server.Dir))
+			data = strings.Join(dirs, " ") // one
 		}
 		return len(found) > 0
 	})
 	must(t, c.Process.Kill())
 	<-ended
-	must(t, os.WriteFile(mark, nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(data, mark), nil, 0o600))
 	var out []byte
 	a.eventually("what the killed one had started has ended, and the next one goes on", func() bool {
 		var err error
@@ -441,12 +463,12 @@ func (a *archived) killed() (there map[string]bool) {
 	})
 	var doc struct{ Directory string }
 	document(t, string(out), &doc)
-	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what the killed one had written was not taken back: %v", err)
+	if _, err := os.Stat(filepath.Join(data, mark)); data != doc.Directory || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what the killed one had written to %s was not taken back in %s: %v", data, doc.Directory, err)
 	}
 	says(t, a.v.typed(3, a.typing(dataset, "latest")...), "and was brought to a moment")
 	says(t, a.v.typed(3, append([]string{"restore", "--into", dataset}, a.from...)...), "and was brought to a moment")
 	shell(t, "zfs list -H -r -o name "+dataset+" | tail -n +2 | xargs -n 1 zfs set org.plumb:moment=replaying") // as a person is told to
 	document(t, a.v.typed(0, a.typing(dataset, "latest", "--json")...), &doc)
-	return a.looked(dataset, doc.Directory, "latest, the third time")
+	return dataset, doc.Directory
 }

@@ -106,7 +106,7 @@ type At struct {
 	Data     string // the directory in which it was unpacked
 	Root     string // below which the directories of a point lie where its server had them; "" for a base
 	Dir      string // where that will be in the end
-	Aside    string // a directory for what is not to stay, of root
+	Aside    string // a directory for what is not to stay, of root; "" for Ready of a point
 	UID, GID int
 	As       []string // comes before a command that is run as that user; nothing when we are he
 	// Start starts a program that is ended with what it made when we are killed. What it gives ends it, if it still runs.
@@ -272,9 +272,7 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, to Place, a Aske
 	}
 	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
 	at := r.at(real, to, a)
-	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
-		return r.start(ctx, book, p)
-	}
+	at.Start = r.starts(book)
 	if err := book.Tree(ctx, inventory.Thing{Name: at.Aside}, 0o711); err != nil {
 		return err
 	}
@@ -337,7 +335,13 @@ func (a At) Room(ctx context.Context, d host.Doer, dir string) error {
 	return d.MakeDir(ctx, dir, 0o700, uid, gid)
 }
 
-// start starts a program that is in the inventory before it runs.
+// starts gives what starts a program that is in the inventory before it runs.
+func (r Restore) starts(book *inventory.Book) func(context.Context, host.Process) (host.Running, func(context.Context) error, error) {
+	return func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
+		return r.start(ctx, book, p)
+	}
+}
+
 func (r Restore) start(ctx context.Context, book *inventory.Book, p host.Process) (running host.Running, end func(context.Context) error, err error) {
 	t, err := book.Make(ctx, inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *inventory.Thing) (err error) {
 		if running, err = r.Do.Start(ctx, p); err != nil {

@@ -2,6 +2,7 @@ package moment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/hint"
+	"plumb/internal/inventory"
 	"plumb/internal/protect"
 )
 
@@ -52,6 +54,9 @@ func mountpoints(told protect.Point) (map[string]string, error) {
 	return at, nil
 }
 
+// aside is the directory for what is not to stay, beside the datasets: what ZFS would mount there is none of a server's.
+const aside = ".plumb-restore"
+
 // Onto restores the backup of a point to datasets below another, which are mounted, and brings the server in them to the moment. It gives
 // the directory of the server's data. What is there of an earlier restore is gone on with, and what a killed one has replayed is taken back.
 func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Point, to Place, a Asked) (w Way, data string, err error) {
@@ -64,6 +69,9 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 	if err != nil {
 		return w, "", err
 	}
+	if err := e.Ready(ctx, r.Do, based, At{UID: to.UID, GID: to.GID, Asked: a}); err != nil {
+		return w, "", err
+	}
 	if w, _, err = r.Plan(ctx, based, a); err != nil {
 		return w, "", err
 	}
@@ -72,9 +80,18 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 	if len(as) > 0 {
 		mounting.Owner = fmt.Sprintf("%d:%d", to.UID, to.GID)
 	}
-	all, err := r.Mounted(ctx, m, to.Dir, mounting, func(root string) error {
-		at := At{Root: root, Data: path.Join(root, told.Server.Dir("data")), UID: to.UID, GID: to.GID, As: as, Asked: a}
-		at.Dir, data = at.Data, at.Data
+	r.Tidy(ctx)
+	all, err := r.Mounted(ctx, m, to.Dir, mounting, func(root string) (err error) {
+		book, err := r.Landing(ctx, m)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // before what is restored may be taken back
+		at := At{Root: root, Data: path.Join(root, told.Server.Dir("data")), Aside: path.Join(root, aside), UID: to.UID, GID: to.GID, As: as, Asked: a}
+		at.Dir, data, at.Start = at.Data, at.Data, r.starts(book)
+		if err := book.Tree(ctx, inventory.Thing{Name: at.Aside}, 0o711); err != nil {
+			return err
+		}
 		if err := e.Onto(ctx, r.Do, r.Shelf(), &w, told, at); err != nil {
 			return r.full(ctx, at.Data, err)
 		}

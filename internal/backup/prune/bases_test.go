@@ -74,3 +74,29 @@ func TestLogsGoWithPoints(t *testing.T) {
 		t.Errorf("it says %q", got)
 	}
 }
+
+// The same of MariaDB: the log is kept from the file on in which the server stood. A point without a binary log needs none of it.
+func TestBinaryLogsGoWithPoints(t *testing.T) {
+	l := newLogged(t)
+	l.binlog(t, 1, 2, 3)
+	of := func(n int, facts map[string]string) string {
+		j := l.job("")
+		j.Server, j.Point, j.Facts = "mysql:3306", fmt.Sprintf("20261126T12000%dZ-0001", n), facts
+		return l.run(t, j)
+	}
+	stood := func(n int) map[string]string {
+		return map[string]string{"flavor": "mariadb", "binlog": fmt.Sprintf("binlog.%06d", n), "binlog_position": "120"}
+	}
+	of(1, stood(1))
+	of(2, stood(2))
+	l.run(t, l.maria(3))
+	kept := of(3, map[string]string{"flavor": "mariadb"})
+	for range 3 {
+		l.prune(t, "last=2", 1)
+		l.pass(73 * time.Hour)
+	}
+	equal(t, "there", l.pieces(t), []string{"2:0", "2:100", "3:0", "3:100"})
+	if left := l.there(t); left[len(left)-1] != kept {
+		t.Errorf("there is %s", left)
+	}
+}

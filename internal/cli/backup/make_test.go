@@ -213,7 +213,7 @@ func TestFlagsThatSayNothing(t *testing.T) {
 		"--start has no effect without --into":                 slices.Concat(restore, []string{"--output", "x", "--start", "x"}),
 		"--start and --to cannot be combined":                  slices.Concat(into, []string{"--to", "latest", "--start", "x"}),
 		"--user is for a restore to a moment":                  slices.Concat(into, []string{"--user", "postgres"}),
-		"--log is for a restore to a directory":                slices.Concat(into, []string{"--to", "latest", "--log", "mysql"}),
+		"--log is for a restore to a directory":                slices.Concat(restore, []string{"--output", "x", "--log", "mysql"}),
 		"no log is replayed onto subvolumes":                   slices.Concat(restore, []string{"--into", "/srv/x", "--to", "latest"}),
 		"--name is for the output of a command":                slices.Concat(backup, []string{"--name", "x"}),
 		"--server is for the output of a command":              slices.Concat(backup, []string{"--server", "mysql:3306"}),

@@ -39,7 +39,7 @@ type later struct {
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&l.directory, "dir", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
-	fl.StringVar(&l.to, "to", "", "with --dir, or with --into for PostgreSQL on ZFS: recover to this `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
+	fl.StringVar(&l.to, "to", "", "with --dir, or with --into for a point on ZFS: recover to this `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
 	fl.StringVar(&l.user, "user", "", "with --to: the `USER` that the server will run as, who will own its data")
 	fl.StringVar(&l.log, "log", "", "`NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES uses that series, whatever its times say")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
@@ -54,7 +54,7 @@ func (l *later) check(c *cobra.Command, t target) error {
 	for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
 		switch {
 		case !c.Flags().Changed(name) || l.directory != "":
-		case t.into == "" || name == "log":
+		case t.into == "":
 			return hint.Usage("--"+name+" is for a restore to a directory", "name it: --dir /srv/restored")
 		case l.to == "":
 			return hint.Usage("--"+name+" is for a restore to a moment", "--to latest replays all that is archived")
@@ -168,7 +168,7 @@ func (v opened) moment(ctx context.Context, l later, into string) error {
 func (ms Moments) only(points bool) *backup.Only {
 	o := &backup.Only{What: "base backup", Help: "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command"}
 	if points {
-		o.What, o.Help = "backup of a point onto which log can be replayed", "one of PostgreSQL on ZFS is one; --dir brings a base backup to a moment"
+		o.What, o.Help = "backup of a point onto which log can be replayed", "one of a server on ZFS is, if that is PostgreSQL, or MariaDB or MySQL with its binary log; --dir brings a base backup to a moment"
 	}
 	o.Is = func(m manifest.Manifest) bool {
 		return points == (m.Point != "") && slices.ContainsFunc(ms.Engines, func(e moment.Engine) bool { return e.Knows(m) })

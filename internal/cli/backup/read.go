@@ -150,8 +150,8 @@ up to it. What was committed at that moment or later is not replayed. All of tha
 log is read before anything is written, and a missing part is refused. --to base
 replays nothing, and needs no archive. With --dir it unpacks a base backup (what
 pg_basebackup or mariadb-backup gave to plumb backup). With --into DATASET it
-restores a point of PostgreSQL on ZFS, mounts it, and gives it the log: it
-replays that when you start it.
+restores a point on ZFS, and mounts it. A MariaDB or MySQL in it is then brought to
+the moment; a PostgreSQL is given the log, and replays it when you start it.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored

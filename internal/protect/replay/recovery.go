@@ -38,7 +38,7 @@ const number = 1<<31 - 19
 // Run replays up to the target, stops the copy, and keeps snapshots of it. With an error nothing of it is left.
 func (r Recovery) Run(ctx context.Context) (got Recovered, err error) {
 	k := r.Copies.Keeper
-	replayer, engine, err := EngineOf(k, r.Point.Server)
+	replayer, err := EngineOf(k, r.Point.Server)
 	if err != nil {
 		return got, err
 	}
@@ -55,7 +55,7 @@ func (r Recovery) Run(ctx context.Context) (got Recovered, err error) {
 			err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 		}
 	}()
-	if got.Way, err = r.replay(ctx, replayer, engine, c); err != nil {
+	if got.Way, err = r.replay(ctx, replayer, c); err != nil {
 		return got, err
 	}
 	if err = c.Stop(ctx); err != nil {
@@ -70,7 +70,7 @@ func (r Recovery) Run(ctx context.Context) (got Recovered, err error) {
 }
 
 // replay starts the copy, and leaves it running at the end of the way.
-func (r Recovery) replay(ctx context.Context, replayer Engine, engine protect.Engine, c *instance.Copy) (w Way, err error) {
+func (r Recovery) replay(ctx context.Context, replayer Engine, c *instance.Copy) (w Way, err error) {
 	do := r.Copies.Keeper.Do
 	recovers, ahead := replayer.(Recoverer)
 	if ahead {
@@ -83,7 +83,7 @@ func (r Recovery) replay(ctx context.Context, replayer Engine, engine protect.En
 	if err != nil {
 		return w, err
 	}
-	from, err := engine.Recovered(ctx, a, c.Copy)
+	from, err := replayer.Stands(ctx, do, a, c.Copy)
 	if err == nil && !ahead {
 		r.Doing("reading the log")
 		w, err = replayer.Way(ctx, do, r.Now, Start{Position: from, Apart: true, Until: r.Point.Times.Until()}, r.To) // Replay compares the logs themselves

@@ -19,6 +19,8 @@ type Engine interface {
 	// Way reads the log of a server from a position on, proves that nothing is missing in it,
 	// and finds where a replay ends. It only reads.
 	Way(ctx context.Context, d host.Streamer, sv protect.Server, from Start, to Target) (Way, error)
+	// Stands reads where a copy stands that has just recovered: where the last transaction ends that is whole in its log, and so in it.
+	Stands(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy) (protect.Position, error)
 	// Replay plays a way into a copy, closed and just recovered, and proves that the copy
 	// stands at its end.
 	Replay(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w Way) error
@@ -69,16 +71,16 @@ type Way struct {
 const Near = 5
 
 // EngineOf gives the engine of a server that can replay.
-func EngineOf(k *protect.Keeper, sv protect.Server) (Engine, protect.Engine, error) {
+func EngineOf(k *protect.Keeper, sv protect.Server) (Engine, error) {
 	e, err := k.EngineOf(sv)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	r, ok := e.(Engine)
 	if !ok {
-		return nil, nil, hint.With(fmt.Errorf("the log of %s cannot be replayed by Plumb", sv.Product), "roll back to a point, or replay by hand into a plumb clone")
+		return nil, hint.With(fmt.Errorf("the log of %s cannot be replayed by Plumb", sv.Product), "roll back to a point, or replay by hand into a plumb clone")
 	}
-	return r, e, nil
+	return r, nil
 }
 
 // StartOf gives where a copy of a point stands at least: a drill has found it further than what the server

@@ -50,7 +50,7 @@ func (c *checking) way(ctx context.Context) error {
 			return hint.With(err, "use an earlier point: without POINT, plumb rollback finds it")
 		}
 	}
-	e, _, err := replay.EngineOf(c.r.Keeper, c.plan.Server)
+	e, err := replay.EngineOf(c.r.Keeper, c.plan.Server)
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,8 @@ it for as long. All ages are by the store's clock.
 
 Logs that plumb archive keeps are pruned, in the same two steps, up to the place
 where the first base backup that stays begins: nothing can need them. If a server
-has no base backup here, all of its log stays. A point of PostgreSQL on ZFS counts
-as a base backup.
+has no base backup here, all of its log stays. A point on ZFS counts as a base
+backup.
 
 Nothing at all is removed if a manifest cannot be read or is not trusted, because it
 may need any of the others, if clocks jumped, or if another machine with this

@@ -85,3 +85,37 @@ func FuzzScan(f *testing.F) {
 		})
 	})
 }
+
+// The place at which what a server wrote last is whole: a file can end amid a transaction, wherever it is cut.
+func TestWhole(t *testing.T) {
+	gtid := func(alone byte) []byte {
+		return entry(GTIDMaria, 0, strings.Repeat("\x00", 12)+string(alone)+strings.Repeat("\x00", 6))
+	}
+	query := func(text string) []byte {
+		return entry(Query, 0, strings.Repeat("\x00", 8)+"\x04\x00\x00\x00\x00shop\x00"+text)
+	}
+	xid, rows := entry(XID, 0, "\x01\x00\x00\x00\x00\x00\x00\x00"), entry(23, 0, "rows")
+	mysql := entry(GTID, 0, strings.Repeat("\x00", 25))
+	head := sample()[:4+len(entry(Format, 0, "\x04\x00"+strings.Repeat("\x00", 50)+"\x00\x00\x00\x00\x13\x01"))]
+	for name, transaction := range map[string][]byte{
+		"rows":                    bytes.Join([][]byte{gtid(0), rows, rows, xid}, nil),
+		"statements":              bytes.Join([][]byte{gtid(0), query("INSERT 1"), query("INSERT 2"), query("COMMIT")}, nil),
+		"a statement that is one": bytes.Join([][]byte{gtid(1), query("DROP TABLE t")}, nil),
+		"of MySQL":                bytes.Join([][]byte{mysql, query("BEGIN"), rows, xid}, nil),
+	} {
+		whole := bytes.Join([][]byte{head, transaction, entry(161, 0, "checkpoint")}, nil)
+		second := append(bytes.Clone(whole), transaction...)
+		for cut := len(whole); cut <= len(second); cut++ {
+			want := len(whole)
+			if cut == len(second) {
+				want = cut
+			}
+			if end, err := Whole(bytes.NewReader(second[:cut])); err != nil || end != int64(want) {
+				t.Errorf("%s, cut at %d of %d: %d, %v; want %d", name, cut, len(second), end, err, want)
+			}
+		}
+	}
+	if _, err := Whole(strings.NewReader("\xfdbin")); !errors.Is(err, ErrEncrypted) {
+		t.Errorf("an encrypted one: %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 )
 
 // The facts that a backup has of a base.
@@ -20,6 +21,25 @@ const (
 	factAt      = "base_binlog_position"
 	factGTID    = "base_gtid"
 )
+
+// The facts that it has of a point.
+const (
+	factFlavor    = "flavor"
+	factProduct   = "product"
+	factRelease   = "version"
+	factPointFile = "binlog" // where the server stood just before the snapshots: its log in them ends there, or later
+	factPointAt   = "binlog_position"
+	factPointGTID = "gtid"
+	factApart     = "gtid_apart" // there only while a restore plans
+)
+
+// stood is where in the binary log a base ends, or a point was taken at the earliest.
+func stood(m manifest.Manifest) (file, at string) {
+	if m.Point != "" {
+		return m.Facts[factPointFile], m.Facts[factPointAt]
+	}
+	return m.Facts[factFile], m.Facts[factAt]
+}
 
 var (
 	serverVersion = regexp.MustCompile(`(?m)^server_version = (\S+)$`)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strconv"
 	"time"
 
 	"plumb/internal/archive"
@@ -18,6 +19,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/load"
+	"plumb/internal/product"
 	"plumb/internal/protect"
 )
 
@@ -31,8 +33,16 @@ func (Engine) Ready(ctx context.Context, d host.Launcher, m manifest.Manifest, a
 	if err != nil {
 		return nil // of which the plan tells
 	}
-	r := newReplaying(ctx, d, inner{base: b, server: serverOf(b)}, a)
-	for _, step := range []func() error{r.fits, r.program, r.tools} {
+	r := newReplaying(ctx, d, inner{base: b, server: b.server}, a)
+	if b.point {
+		return r.program()
+	}
+	return steps(r.fits, r.program, r.tools)
+}
+
+// steps does one after the other, until one fails.
+func steps(all ...func() error) error {
+	for _, step := range all {
 		if err := step(); err != nil {
 			return err
 		}
@@ -47,20 +57,24 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *m
 		return errors.New("it was planned by another")
 	}
 	r := newReplaying(ctx, d, in, a)
-	steps := []func() error{r.fits, r.program, r.options, r.rooms, r.prepare, r.fetch, r.replay}
+	all := []func() error{r.fits, r.program, r.options, r.rooms, r.prepare, r.fetch, r.replay}
 	if len(in.way.Files) == 0 && (a.Proof || a.Alone) {
-		steps = steps[:5]
+		all = all[:5]
 	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := steps(all...); err != nil {
+		return err
 	}
-	w.Next = []string{"start a server of MariaDB " + in.base.version + " on " + a.Dir + ": it has the accounts and events of the one that was backed up, and none of its replication"}
-	if in.way.Stop.GTID != "" {
-		w.Next = append(w.Next, "it is at GTID "+in.way.Stop.GTID+"; for a replica that continues from there: SET GLOBAL gtid_slave_pos = '"+in.way.Stop.GTID+"'")
-	}
+	w.Next = r.next("none of its replication")
 	return nil
+}
+
+// next is what is left to do for a person.
+func (r *replaying) next(follows string) []string {
+	all := []string{"start a server of " + r.in.base.server.Product + " on " + r.a.Dir + ": it has the accounts and events of the one that was backed up, and " + follows}
+	if gtid := r.in.way.Stop.GTID; gtid != "" && r.in.base.server.Flavor == product.MariaDB {
+		all = append(all, "it is at GTID "+gtid+"; for a replica that continues from there: SET GLOBAL gtid_slave_pos = '"+gtid+"'")
+	}
+	return all
 }
 
 // replaying is a base that is brought forward.
@@ -102,7 +116,7 @@ func (r *replaying) program() error {
 			return nil
 		}
 	}
-	return hint.With(fmt.Errorf("there is no server of the release of MariaDB %s here", r.in.base.version), "install the package mariadb-server of that release: the log is replayed by it")
+	return hint.With(fmt.Errorf("there is no server of the release of %s here", r.in.base.server.Product), "install that release, such as the package mariadb-server: the log is replayed by it")
 }
 
 // tools sees that the programs are here that unpack and prepare a base.
@@ -152,12 +166,21 @@ func (r *replaying) fetch() error {
 func (r *replaying) replay() error {
 	argv := []string{r.server.Program[0], "--defaults-file=" + path.Join(r.a.Data, optionFile), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
 		"--log-error=" + path.Join(r.run, "error.log"), "--tmpdir=" + path.Join(r.run, "tmp"), "--skip-networking", "--skip-grant-tables", "--skip-slave-start", "--event-scheduler=DISABLED",
-		"--log-bin=" + path.Join(r.run, "replay"), "--log-bin-index=" + path.Join(r.run, "replay.index"), "--server-id=" + serverNumber, "--innodb-buffer-pool-size=256M", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"}
-	p, end, err := r.a.Start(r.ctx, host.Process{Argv: argv, Dir: r.run, UID: r.a.UID, GID: r.a.GID, Log: path.Join(r.run, "out.log")})
+		"--log-bin=" + path.Join(r.run, "replay"), "--log-bin-index=" + path.Join(r.run, "replay.index"), "--server-id=" + strconv.Itoa(serverNumber), "--innodb-buffer-pool-size=256M", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"}
+	return r.serve(host.Process{Argv: argv, Dir: r.run, UID: r.a.UID, GID: r.a.GID, Log: path.Join(r.run, "out.log")}, r.played)
+}
+
+// serve has something done with a server, and stops it.
+func (r *replaying) serve(with host.Process, do func(load.Admin) error) error {
+	p, end, err := r.a.Start(r.ctx, with)
 	if err != nil {
 		return err
 	}
-	if err = r.played(p); err == nil {
+	admin, err := r.answer(p)
+	if err == nil {
+		err = errors.Join(do(admin), admin.Close())
+	}
+	if err == nil {
 		err = ended(r.ctx, p)
 	}
 	if err != nil {
@@ -167,13 +190,9 @@ func (r *replaying) replay() error {
 }
 
 // serverNumber is hardly that of another server, which are small.
-const serverNumber = "2147483617"
+const serverNumber = 1<<31 - 31
 
-func (r *replaying) played(p host.Running) error {
-	admin, err := r.answer(p)
-	if err != nil {
-		return err
-	}
+func (r *replaying) played(admin load.Admin) (err error) {
 	if gtid := r.in.base.at.GTID; gtid != "" { // from which it goes on counting
 		err = admin.Exec(r.ctx, "SET GLOBAL gtid_binlog_state = '"+gtid+"'")
 	}
@@ -182,7 +201,7 @@ func (r *replaying) played(p host.Running) error {
 		sv.UID, sv.GID = r.a.UID, r.a.GID
 		err = point.Play(r.ctx, r.d, admin, protect.Copy{Server: sv, Run: r.run, Closed: true, Purpose: protect.ForReplay}, r.in.way)
 	}
-	return errors.Join(err, admin.Close())
+	return err
 }
 
 const (

@@ -5,13 +5,13 @@ import (
 	"io"
 
 	"plumb/internal/engine/mysql/binlog"
-	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
 	"plumb/internal/relay"
 )
 
 // joint sees the file go by in which a base ends, and finds out whether the log goes on there.
 type joint struct {
-	from protect.Position
+	from replay.Start
 	seen bool  // the file was read
 	why  error // the log does not go on there
 }
@@ -30,7 +30,7 @@ func (j *joint) watch(ctx context.Context, write func(ctx context.Context, out i
 
 // joins tells whether a file has the place at which a base ends, and is of the same log: the last GTIDs before it are the base's.
 // When it was made tells ofBase.
-func joins(r io.Reader, from protect.Position) error {
-	j := binlog.Joint{Place: binlog.Place{Offset: from.Offset, GTIDs: from.GTID}}
+func joins(r io.Reader, from replay.Start) error {
+	j := binlog.Joint{Place: binlog.Place{Offset: from.Offset, GTIDs: from.GTID, Apart: from.Apart}}
 	return j.In(r)
 }

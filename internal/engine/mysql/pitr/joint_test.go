@@ -210,7 +210,7 @@ func TestPlaceThatIsNotInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := newShelfLog(l.shelf, bySeries(all)[0], base{})
-	sv := serverOf(base{version: "10.11.14"})
+	sv := mariaDB("10.11.14")
 	sv.Settings = map[string]string{"log_bin_basename": shelfDir + "/log", "log_bin_index": shelfIndex}
 	to := replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)}
 	first := len(begin()) + len(change(1))
@@ -334,12 +334,12 @@ func TestJointEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &joint{from: b.at}
+	j := &joint{from: b.start()}
 	nothing := func(context.Context, io.Writer) error { return nil }
 	if j.watch(t.Context(), nothing, io.Discard) == nil || j.why == nil {
 		t.Error("an empty file joins")
 	}
-	j = &joint{from: b.at}
+	j = &joint{from: b.start()}
 	noise := func(_ context.Context, out io.Writer) error {
 		_, err := io.Copy(out, bytes.NewReader(bytes.Repeat([]byte("noise"), 1000)))
 		if err == nil {
@@ -350,7 +350,7 @@ func TestJointEnds(t *testing.T) {
 	if j.watch(t.Context(), noise, io.Discard) == nil || j.why == nil {
 		t.Error("noise joins")
 	}
-	j = &joint{from: b.at}
+	j = &joint{from: b.start()}
 	cut := func(context.Context, io.Writer) error { return io.ErrClosedPipe }
 	if err := j.watch(t.Context(), cut, io.Discard); !errors.Is(err, io.ErrClosedPipe) || j.why == nil {
 		t.Error("what was not read joins")

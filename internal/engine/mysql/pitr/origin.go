@@ -12,6 +12,7 @@ import (
 	"plumb/internal/archive"
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
 	"plumb/internal/relay"
 	"plumb/internal/units"
 )
@@ -58,7 +59,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 	if all := could; several(all) {
 		could = nil
 		for _, o := range all {
-			sort(o, o.log.joins(ctx, b.at))
+			sort(o, o.log.joins(ctx, b.start()))
 		}
 	}
 	if len(could) == 0 && why == nil {
@@ -68,7 +69,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		return nil, nil, why
 	}
 	now := slices.MaxFunc(could, func(a, b origin) int { return a.made.Compare(b.made) })
-	if now.first && b.meanwhile(now.made) {
+	if now.first && !b.point && b.meanwhile(now.made) { // the log that a point has itself is compared later
 		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, units.Moment(now.made), now.log.sayso())
 	}
 	for _, o := range could {
@@ -91,7 +92,7 @@ func several(all []origin) bool {
 }
 
 // joins reads a file up to where a base ends, and tells whether it is one that the base can end in.
-func (l *shelfLog) joins(ctx context.Context, from protect.Position) error {
+func (l *shelfLog) joins(ctx context.Context, from replay.Start) error {
 	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, from.File, out) }
 	return relay.Run(ctx, write, func(in io.Reader) error { return joins(in, from) })
 }
@@ -130,8 +131,12 @@ func (l *shelfLog) wasPast(ctx context.Context, b base) error {
 		return nil
 	}
 	e, err := l.entry(ctx, l.s, p)
-	if err == nil && e.Kept.Before(b.began.Add(time.Second)) { // that it began in is in whole seconds, and its place was read at its end
-		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), units.Moment(e.Kept), units.Moment(b.began), l.sayso())
+	began := b.began
+	if !b.point { // that it began in is in whole seconds, and its place was read at its end
+		began = began.Add(time.Second)
+	}
+	if err == nil && e.Kept.Before(began) {
+		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the %s began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), units.Moment(e.Kept), b, units.Moment(b.began), l.sayso())
 	}
 	return err
 }

@@ -30,11 +30,12 @@ func place(p archive.Piece) archive.Place {
 // Begins implements archive.Product. A base says the name of a file and not in which series that is, nor whose log it is:
 // so it is taken to begin in the first file of that name in the log of each server.
 func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place, in []archive.Piece, err error) {
-	if _, err := strconv.ParseInt(m.Facts[factAt], 10, 64); err != nil {
-		return at, nil, fmt.Errorf("where in %q it begins is %q", m.Facts[factFile], m.Facts[factAt])
+	file, offset := stood(m)
+	if _, err := strconv.ParseInt(offset, 10, 64); err != nil {
+		return at, nil, fmt.Errorf("where in %q it begins is %q", file, offset)
 	}
 	for _, p := range log {
-		if !isSeries(p.Series) || p.File != m.Facts[factFile] {
+		if !isSeries(p.Series) || p.File != file {
 			continue
 		}
 		if len(in) == 0 || place(p).Key < at.Key {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/mysql/binlog"
@@ -26,24 +27,35 @@ import (
 var _ moment.Engine = Engine{}
 
 // Knows implements moment.Engine.
-func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factFile] != "" }
+func (Engine) Knows(m manifest.Manifest) bool {
+	file, _ := stood(m)
+	return file != "" && (m.Point == "" || product.OfFlavor(m.Facts[factFlavor]).Kind == product.MySQL && backup.KindOf(m) == manifest.ZFS)
+}
 
 // base is what a backup says of itself.
 type base struct {
-	id      string // of the backup
-	at      protect.Position
-	version string // 10.11.14
-	began   time.Time
-	ended   time.Time
+	id     string // of the backup
+	point  bool   // it is one of a point
+	at     protect.Position
+	apart  bool           // its GTIDs were read later than its place, and others wrote meanwhile
+	server protect.Server // no more of it than what it is
+	began  time.Time
+	ended  time.Time
 }
 
 func baseOf(m manifest.Manifest) (b base, err error) {
-	b = base{id: m.ID, at: protect.Position{File: m.Facts[factFile], GTID: m.Facts[factGTID]}, began: m.Began, ended: m.Ended}
-	if b.at.Offset, err = strconv.ParseInt(m.Facts[factAt], 10, 64); err != nil {
+	file, offset := stood(m)
+	b = base{id: m.ID, point: m.Point != "", at: protect.Position{File: file, GTID: m.Facts[factGTID]}, began: m.Began, ended: m.Ended}
+	if b.at.Offset, err = strconv.ParseInt(offset, 10, 64); err != nil {
 		return b, err
 	}
+	if b.point {
+		b.at.GTID, b.apart = m.Facts[factPointGTID], m.Facts[factApart] != ""
+		b.server = protect.Server{Flavor: m.Facts[factFlavor], Product: m.Facts[factProduct], Version: m.Facts[factRelease]}
+		return b, nil
+	}
 	version, rest, _ := strings.Cut(m.Facts[factVersion], "-")
-	if b.version = version; !strings.Contains(rest, "MariaDB") {
+	if b.server = mariaDB(version); !strings.Contains(rest, "MariaDB") {
 		return b, hint.With(fmt.Errorf("it is of a server %s", m.Facts[factVersion]), "Plumb replays onto bases of MariaDB: restore it with --command, and replay by hand what plumb archive keeps")
 	}
 	if strings.Trim(b.at.GTID, "0123456789-,") != "" { // it goes into a statement, and into what a person is told to type
@@ -53,6 +65,17 @@ func baseOf(m manifest.Manifest) (b base, err error) {
 		return b, fmt.Errorf("it has %d streams", len(m.Streams))
 	}
 	return b, nil
+}
+
+// start is where the log that is replayed onto it begins.
+func (b base) start() replay.Start { return replay.Start{Position: b.at, Apart: b.apart} }
+
+// String is what people call it.
+func (b base) String() string {
+	if b.point {
+		return "point"
+	}
+	return "base backup"
 }
 
 // inner is what Finish needs besides.
@@ -71,18 +94,18 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	}
 	if a.Alone {
 		from := at(b.at.File, b.at.Offset)
-		return moment.Way{From: from, Last: from, Inner: inner{base: b, server: serverOf(b), way: replay.Way{Stop: b.at}}}, nil
+		return moment.Way{From: from, Last: from, Inner: inner{base: b, server: b.server, way: replay.Way{Stop: b.at}}}, nil
 	}
 	w, err := plan(ctx, s, b, a)
 	if a.Proof && err != nil && ctx.Err() == nil {
 		from := at(b.at.File, b.at.Offset)
-		return moment.Way{From: from, Last: from, Inner: inner{base: b, server: serverOf(b)}, Notes: []string{"nothing of the archive is replayed: " + err.Error()}}, nil
+		return moment.Way{From: from, Last: from, Inner: inner{base: b, server: b.server}, Notes: []string{"nothing of the archive is replayed: " + err.Error()}}, nil
 	}
 	return w, err
 }
 
-func serverOf(b base) protect.Server {
-	return protect.Server{Flavor: product.MariaDB, Product: "MariaDB " + b.version, Version: b.version}
+func mariaDB(version string) protect.Server {
+	return protect.Server{Flavor: product.MariaDB, Product: "MariaDB " + version, Version: version}
 }
 
 // plan reads the archive from where a base ends up to the moment.
@@ -95,7 +118,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 		return w, err
 	}
 	if before(a.To, b) {
-		return w, moment.BeforeBase(fmt.Errorf("%s is before the base", a.To.Text), all[0].server)
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the %s", a.To.Text, b), all[0].server)
 	}
 	logs, unknown := all, []string(nil)
 	if saidSo(a.Log) {
@@ -111,7 +134,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	if to.Point() {
 		to.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	sv := serverOf(b)
+	sv := b.server
 	sv.Settings = map[string]string{"log_bin_basename": path.Join(shelfDir, "log"), "log_bin_index": shelfIndex}
 	log, way, err := find(ctx, logs, b, sv, to)
 	if err != nil {
@@ -119,14 +142,14 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	}
 	atEnd := a.To.File == way.Stop.File && a.To.Offset == way.Stop.Offset
 	if len(way.After) == 0 && !a.To.Point() && !atEnd {
-		last := "nothing after the base backup"
+		last := fmt.Sprintf("nothing after the %s", b)
 		if n := len(way.Before); n > 0 {
 			last = "a commit of " + units.Moment(way.Before[n-1].Time)
 		}
 		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest replays everything in the archive")
 	}
 	if way.Count == 0 && !a.To.Time.IsZero() && a.To.Time.Before(b.ended) { // nothing that was committed between says that it is later than the base
-		return w, moment.BeforeBase(fmt.Errorf("%s is before the base is whole", a.To.Text), log.server)
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the %s is whole", a.To.Text, b), log.server)
 	}
 	w = moment.Way{Server: log.server, From: at(b.at.File, b.at.Offset), Last: at(way.Stop.File, way.Stop.Offset), Count: way.Count, Before: way.Before, After: way.After, Notes: way.Notes, Inner: inner{b, sv, log, way}}
 	for _, name := range way.Files {
@@ -135,6 +158,9 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 		}
 	}
 	w.Notes = append(w.Notes, unknown...)
+	if b.apart {
+		w.Notes = append(w.Notes, "the point was taken without a lock: the first of these transactions may be in it")
+	}
 	if a.To.Point() {
 		w.Notes = append(w.Notes, later(all, log)...)
 	}
@@ -218,7 +244,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 
 // nowhere is the error of a base behind which the archive has nothing.
 func nowhere(b base, why error) error {
-	return moment.Unreached(fmt.Errorf("there is a gap: no log in the archive continues at %s, where the base backup ends: %w", at(b.at.File, b.at.Offset), why))
+	return moment.Unreached(fmt.Errorf("there is a gap: no log in the archive continues at %s, where the %s ends: %w", at(b.at.File, b.at.Offset), b, why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.
@@ -226,9 +252,9 @@ func (l *shelfLog) way(ctx context.Context, b base, sv protect.Server, to replay
 	if l.files[b.at.File] == nil {
 		return way, false, fmt.Errorf("%s is not in it", b.at.File)
 	}
-	j := &joint{from: b.at}
+	j := &joint{from: b.start()}
 	l.joint = j
-	way, err = point.Seek(ctx, l, sv, replay.Start{Position: b.at}, to)
+	way, err = point.Seek(ctx, l, sv, b.start(), to)
 	l.joint = nil
 	if j.why != nil && (err == nil || errors.Is(j.why, binlog.ErrOther)) {
 		err = j.why

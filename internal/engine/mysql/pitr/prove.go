@@ -30,7 +30,7 @@ func (Engine) Copied(ctx context.Context, d host.Launcher, w moment.Way, a momen
 	if err != nil {
 		return protect.Point{}, fmt.Errorf("read the settings of the base: %w", err)
 	}
-	sv := serverOf(in.base)
+	sv := in.base.server
 	sv.Ref, sv.UID, sv.GID, sv.Settings = stack.Ref{Kind: product.MySQL, Name: "restored"}, a.UID, a.GID, map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")

@@ -77,17 +77,23 @@ func (j *judged) place(ctx context.Context, h host.Reader, t host.Target) error 
 // system tables of MariaDB are Aria tables with a log of their own
 // (scripts/mysql_system_tables.sql: transactional=1), but for help texts and the statistics of
 // ANALYZE, which can be made again; those of MySQL are InnoDB, and nobody misses log tables in CSV.
-func tornTables(ctx context.Context, h host.Reader, t host.Target, grants host.Rows) (torn, unseen string, err error) {
+func tornTables(ctx context.Context, h host.Reader, t host.Target, grants host.Rows) (unsafe, unseen string, err error) {
 	if !engine.SeesTables(grants) {
 		return "", "this user does not see all tables: GRANT SHOW VIEW ON *.*", nil
 	}
-	rows, err := h.Query(ctx, t, "SELECT ENGINE, COUNT(*), MIN(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME)) FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN "+
-		engine.OwnSchemas+" AND (ENGINE IS NULL OR ENGINE NOT IN ('InnoDB', 'ROCKSDB', 'MEMORY', 'BLACKHOLE', 'FEDERATED', 'SPIDER', 'PERFORMANCE_SCHEMA')) GROUP BY ENGINE ORDER BY ENGINE")
+	all, err := torn(ctx, func(ctx context.Context, q string) (host.Rows, error) { return h.Query(ctx, t, q) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "", "it took too long to ask for the engine of each: there are too many, or one is being changed", nil
 	}
+	return all, "", err
+}
+
+// torn names them.
+func torn(ctx context.Context, q ask) (string, error) {
+	rows, err := q(ctx, "SELECT ENGINE, COUNT(*), MIN(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME)) FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN "+
+		engine.OwnSchemas+" AND (ENGINE IS NULL OR ENGINE NOT IN ('InnoDB', 'ROCKSDB', 'MEMORY', 'BLACKHOLE', 'FEDERATED', 'SPIDER', 'PERFORMANCE_SCHEMA')) GROUP BY ENGINE ORDER BY ENGINE")
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	var all []string
 	for _, row := range rows.Values {
@@ -97,7 +103,7 @@ func tornTables(ctx context.Context, h host.Reader, t host.Target, grants host.R
 		}
 		all = append(all, fmt.Sprintf("%s of %s (%s)", n, kind, first))
 	}
-	return strings.Join(all, ", "), "", nil
+	return strings.Join(all, ", "), nil
 }
 
 func (j *judged) crash() protect.Mode {

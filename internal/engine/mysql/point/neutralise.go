@@ -39,9 +39,8 @@ func (n *neutral) setting(name string) string { return n.c.Server.Settings[name]
 
 // possible refuses what Plumb cannot start.
 func (n *neutral) possible() error {
-	if keys := n.setting(keysSetting); keys != "" {
-		return hint.With(fmt.Errorf("the server gets keys for encrypted tables from %s, and a copy would use the same place as the server itself", keys),
-			"start this copy by hand, with the keys in a place of its own")
+	if err := Startable(n.c.Server); err != nil {
+		return err
 	}
 	if len(n.c.Server.Program) == 0 || !path.IsAbs(n.c.Root) || !path.IsAbs(n.c.Run) {
 		return errors.New("which program starts it, or where the copy is, is not known")

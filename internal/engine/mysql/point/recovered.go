@@ -1,14 +1,23 @@
 package point
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"path"
+	"slices"
 	"strconv"
 
 	engine "plumb/internal/engine/mysql"
+	"plumb/internal/engine/mysql/binlog"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/protect"
+	"plumb/internal/relay"
+	"plumb/internal/units"
 )
 
 // Recovered implements protect.Starter.
@@ -21,6 +30,69 @@ func (*Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (pro
 		return protect.Position{}, fmt.Errorf("read the position of the copy of %s: %w", c.Server.Ref, err)
 	}
 	return p, nil
+}
+
+// Stands implements replay.Engine. A snapshot can be taken amid a write: the place is then the end of the last transaction that is whole in
+// the file, and not the end of the file.
+func (e *Engine) Stands(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy) (protect.Position, error) {
+	p, err := e.Recovered(ctx, a, c)
+	if err != nil || p.File == "" {
+		return p, err
+	}
+	file, o := path.Join(path.Dir(c.In(c.Server.Settings["log_bin_basename"])), p.File), ownerOf(d, c.Server)
+	cat := func(ctx context.Context, out io.Writer) error {
+		_, err := d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(o.argv), "cat", "--", file), Out: out})
+		return err
+	}
+	err = relay.Run(ctx, cat, func(in io.Reader) (err error) {
+		p.Offset, err = binlog.Whole(in)
+		return err
+	})
+	if err != nil {
+		return protect.Position{}, fmt.Errorf("read the position of the copy of %s in %s: %w", c.Server.Ref, p.File, err)
+	}
+	return p, nil
+}
+
+// Decided refuses a copy that has recovered, and whose data need not be what its binary log says, or is more than that. The log decides
+// about transactions that InnoDB has prepared; about those that a client has prepared only the client does. Other tables than InnoDB's are
+// of the moment of the log only where a lock held writers while the snapshot was taken.
+func (*Engine) Decided(ctx context.Context, a load.Admin, c protect.Copy, locked bool) error {
+	rows, err := a.Query(ctx, prepared)
+	if err != nil {
+		return err
+	}
+	const whole = "without --to it is restored as it is"
+	if n := len(rows.Values); n > 0 {
+		return hint.With(fmt.Errorf("it has %s, which the log behind it may commit or roll back", units.Count(n, "prepared XA transaction")), "restore another point; "+whole)
+	}
+	if sv := c.Server; !on(cmp.Or(sv.Settings["log_replica_updates"], sv.Settings["log_slave_updates"])) {
+		if rows, err = a.Query(ctx, sources(sv)); err == nil && len(rows.Values) > 0 {
+			err = hint.With(errors.New("it is of a replica without log_slave_updates, whose log lacks what it applies"), "restore a point of the server that it follows; "+whole)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if locked {
+		return nil
+	}
+	torn, err := torn(ctx, a.Query)
+	if err == nil && torn != "" {
+		err = hint.With(fmt.Errorf("it was taken without a lock, and these tables need not be of the moment of its log: %s", torn), "plumb snapshot --mode locked takes points with a lock; "+whole)
+	}
+	return err
+}
+
+// sources asks whom a server follows.
+func sources(sv protect.Server) string {
+	switch {
+	case isMariaDB(sv):
+		return "SHOW ALL SLAVES STATUS"
+	case since(sv, "8.0.22"):
+		return "SHOW REPLICA STATUS"
+	}
+	return "SHOW SLAVE STATUS"
 }
 
 // before puts the end of the recovered binary log in the place of a new one, which

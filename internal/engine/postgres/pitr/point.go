@@ -51,7 +51,7 @@ func systemOf(m manifest.Manifest) string {
 // need the label of a backup, and its end.
 func (Engine) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest, error) {
 	switch at, ok := wal.Place(told.Position.LSN); {
-	case told.Mode != protect.ModeCrash && told.Mode != protect.ModeFreeze:
+	case told.Mode != protect.ModeCrash && told.Mode != protect.ModeFreeze, !told.OneMoment():
 		return m, hint.With(fmt.Errorf("point %s was taken in the mode %s: its files are of several moments", told.ID, told.Mode),
 			"log is replayed onto points of mode "+protect.ModeCrash+" or "+protect.ModeFreeze+"; without --to it is restored as it is")
 	case !ok || at == 0 || told.Position.Timeline == 0:

@@ -212,7 +212,10 @@ func TestPointsAsBases(t *testing.T) {
 	}
 	for want, change := range map[string]func(*protect.Point){
 		"its files are of several moments": func(p *protect.Point) { p.Mode = protect.ModeBackupAPI },
-		"was not noted":                    func(p *protect.Point) { p.Position = protect.Position{} },
+		"the mode freeze: its files are of several moments": func(p *protect.Point) { // the server did not stand still all the time
+			p.Mode, p.Label, p.Members = protect.ModeFreeze, protect.Crash, []protect.Member{{Birth: "7"}, {Birth: "8"}}
+		},
+		"was not noted": func(p *protect.Point) { p.Position = protect.Position{} },
 	} {
 		told := l.told
 		change(&told)

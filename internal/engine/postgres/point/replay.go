@@ -75,6 +75,11 @@ func (n neutral) histories() string {
 	return strings.Join(all, " ")
 }
 
+// Stands implements replay.Engine.
+func (e Engine) Stands(ctx context.Context, _ host.Streamer, a load.Admin, c protect.Copy) (protect.Position, error) {
+	return e.Recovered(ctx, a, c)
+}
+
 // Replay implements replay.Engine. The copy has replayed as it recovered: this proves where it ended.
 func (e Engine) Replay(ctx context.Context, _ host.Streamer, a load.Admin, c protect.Copy, w replay.Way) error {
 	at, err := branched(ctx, a)

@@ -1,0 +1,80 @@
+package point_test
+
+import (
+	"errors"
+	"os"
+	"path"
+	"testing"
+	"time"
+
+	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
+)
+
+// A snapshot that was taken while a transaction was being written to the binary log has a part of it. The server rolls that back, and where it
+// stands is before it, wherever the part ends; the log that goes on from there replays it.
+func TestTornLog(t *testing.T) {
+	onEach(t, func(s *source) {
+		t := s.t
+		s.exec("INSERT INTO shop.t (v) VALUES ('a')")
+		torn := []string{"gtid", "rows", "end"}
+		var copies []protect.Copy
+		var at protect.Position
+		for _, name := range torn {
+			c := s.at(name)
+			copies, at = append(copies, c), c.Position
+		}
+		s.exec("INSERT INTO shop.t (v) VALUES ('b')")
+		after, err := s.engine.Position(t.Context(), s.doer, s.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := path.Join(path.Dir(s.sv.Settings["log_bin_basename"]), at.File)
+		text, err := os.ReadFile(file)
+		if err != nil || int64(len(text)) != after.Offset {
+			t.Fatalf("%d bytes, and the server stands at %d; %v", len(text), after.Offset, err)
+		}
+		for i, cut := range []int64{at.Offset + 21, (at.Offset + after.Offset) / 2, after.Offset - 1} {
+			c := copies[i]
+			f, err := os.OpenFile(c.In(file), os.O_WRONLY|os.O_APPEND, 0)
+			if err == nil {
+				_, err = f.Write(text[at.Offset:cut])
+				err = errors.Join(err, f.Close())
+			}
+			if err == nil {
+				err = s.engine.Neutralise(t.Context(), s.doer, c)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := s.start(c)
+			is, err := s.engine.Stands(t.Context(), s.doer, r, c)
+			if err != nil || is.File != at.File || is.Offset != at.Offset || is.GTID != at.GTID {
+				t.Errorf("%s: it stands at %+v, %v; want %+v", torn[i], is, err, at)
+			}
+			if err := s.engine.Decided(t.Context(), r, c, false); err != nil {
+				t.Errorf("%s: %v", torn[i], err)
+			}
+			if s.options.Basedir == "" { // the others are servers alone, or without the tools of their release
+				s.replays(r, c, is)
+			}
+			r.stop()
+		}
+	})
+}
+
+// replays replays the rest of the log into a copy, which then has both rows.
+func (s *source) replays(r running, c protect.Copy, is protect.Position) {
+	t := s.t
+	t.Helper()
+	w, err := s.engine.Way(t.Context(), s.doer, s.sv, replay.Start{Position: is}, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+	if err == nil {
+		err = s.engine.Replay(t.Context(), s.doer, r, c, w)
+	}
+	if err != nil || w.Count != 1 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	if n := r.number(t, "SELECT COUNT(*) FROM shop.t"); n != 2 {
+		t.Errorf("it has %d rows, not both", n)
+	}
+}
