@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # what selinux_lib.sh uses and sets
+# A MariaDB that the policy confines is moved to datasets and back, and cannot start on files that are not labelled as its own.
+unit=mariadb label=mysqld_db_t
+has_server() { mariadb-admin --silent ping; }
+rows() { mariadb -Ne 'SELECT COUNT(*) FROM shop.orders'; }
+insert() { mariadb -e 'INSERT INTO shop.orders VALUES (NULL)'; }
+until_it has_server
+mariadb -e 'CREATE DATABASE shop; CREATE TABLE shop.orders (id INT AUTO_INCREMENT PRIMARY KEY)'
+insert
+enforce
+systemctl restart mariadb
+state "at first" /var/lib/mysql
+echo "fact: $(plumb stack --json | tr -d ' \n' | grep -oE '"selinux":\{[^}]*\}')"
+list >/root/list
+cat >/root/spec.yaml <<-'END'
+	pool: {name: tank, layout: stripe, disks: [/dev/disk/by-id/virtio-data]}
+	server: {product: mariadb}
+END
+skip=(--skip 'kernel/*,cross/kernel-*,cross/storage-readahead-*,block/*')
+
+echo "== what sets labels is not installed"
+mv /usr/sbin/semanage /root/
+typed 3 provision spec.yaml --yes "${skip[@]}"
+mv /root/semanage /usr/sbin/
+echo "refused: pools $(zpool list -H -o name)"
+
+echo "== moved"
+typed "0 1" provision spec.yaml --yes "${skip[@]}"
+insert
+echo "listed: $(list)"
+state moved /var/lib/mysql /var/lib/mysql-log
+denied "$began"
+
+echo "== as at a boot"
+systemctl stop mariadb
+cp -a /etc/zfs/zpool.cache /root/ # which an export empties
+zpool export tank
+cp -a /root/zpool.cache /etc/zfs/
+systemctl restart zfs-import-cache zfs-mount || true
+echo "boot: $(zfs get -H -o value mounted tank/mariadb/data tank/mariadb/log 2>&1 | xargs)"
+zpool list tank || zpool import tank
+systemctl start mariadb
+insert
+state "booted" /var/lib/mysql /var/lib/mysql-log
+
+echo "== a service starts a copy"
+typed 0 snapshot
+point=$(printf '%s\n' "$said" | grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}' | head -n 1)
+copied=$(now)
+systemd-run --quiet --wait --collect --pipe plumb drill "$point" 2>&1 | cat
+echo "drilled: ${PIPESTATUS[0]}"
+denied "$copied"
+typed 0 prune "$point" --yes
+
+echo "== without its label"
+systemctl stop mariadb
+chcon -t default_t /var/lib/mysql
+controlled=$(now)
+systemctl start mariadb || true
+echo "mislabelled: $(systemctl is-active mariadb)"
+denied "$controlled"
+restorecon /var/lib/mysql
+systemctl reset-failed mariadb
+systemctl start mariadb
+state "labelled again" /var/lib/mysql /var/lib/mysql-log
+
+echo "== taken away"
+back=$(now)
+typed 0 provision spec.yaml --undo --yes
+state back /var/lib/mysql
+list | diff /root/list - && echo "list: as before"
+systemctl restart mariadb
+state "started once more" /var/lib/mysql
+denied "$back"
+
+echo "== a place that the policy lets no server cross"
+mkdir /dbs
+restorecon /dbs
+sed 's,server: .*,server: {product: mariadb\, at: /dbs/mysql},' spec.yaml >there.yaml
+crossed=$(now)
+typed "0 1 3" provision there.yaml --yes "${skip[@]}"
+state "not there" /var/lib/mysql
+denied "$crossed"
+echo end
