@@ -21,6 +21,9 @@ var selinuxOnZFS string
 //go:embed guest/selinux_filesystem.sh
 var selinuxOnFilesystem string
 
+//go:embed guest/selinux_services.sh
+var selinuxOfServices string
+
 //go:embed guest/selinux_postgres.sh
 var selinuxOfPostgres string
 
@@ -45,7 +48,7 @@ func TestSELinuxEnforcing(t *testing.T) {
 			"\nmoved: mysqld_t on tank/mariadb/data, rows 2, others 0, would change 0\n",
 			"\nlisted: /var/lib/mysql-log(/.*)? system_u:object_r:mysqld_db_t:s0\n", "\nboot: yes yes\n",
 			"\nbooted: mysqld_t on tank/mariadb/data, rows 3, others 0, would change 0\n",
-			"\ndrilled: 0\n", "\nmislabelled: failed\n", "denied: mysqld_t { search } default_t:dir ",
+			"\nmislabelled: failed\n", "denied: mysqld_t { search } default_t:dir ",
 			"\nlabelled again: mysqld_t on tank/mariadb/data, rows 3, others 0, would change 0\n",
 			"\nback: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n", "\nlist: as before\n",
 			"\nstarted once more: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n",
@@ -55,7 +58,9 @@ func TestSELinuxEnforcing(t *testing.T) {
 			"\nbooted: mysqld_t on /dev/vd", "[/data], rows 3, others 0, would change 0\n",
 			"\nback: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n", "\nlist: as before\n",
 			"\nstarted once more: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n",
-			"\nrecorder: active, initrc_t, restarts 0\n", "\nend\n"}},
+			"\nend\n"}},
+		{"services", selinuxOfServices, []string{mode, "\nat first: mysqld_t on tank/db, ",
+			"\nrecorder: active, initrc_t, restarts 0\n", "\ndrilled as unconfined_t: 0\n", "\nend\n"}},
 		{"postgres", selinuxOfPostgres, []string{mode,
 			"\nat first: postgresql_t on /dev/vda, rows 1, others 0, would change 0\n",
 			"\nmoved: postgresql_t on tank/postgres/data, rows 2, others 0, would change 0\n",
@@ -73,5 +78,18 @@ func TestSELinuxEnforcing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSELinuxFromTheStart boots with the policy enforced: what Debian starts then runs, and the server is confined.
+func TestSELinuxFromTheStart(t *testing.T) {
+	r := Open(t, SELinux).Do(t, Script{Systemd: true, Kernel: []string{"security=selinux", "enforcing=1"}, Deadline: 20 * time.Minute, Line: `
+systemctl is-system-running --wait || systemctl --failed --no-legend
+for _ in $(seq 300); do ! mariadb-admin --silent ping || break; sleep 1; done
+echo "mode: $(getenforce), server: $(tr -d '\0' <"/proc/$(systemctl show --value --property=MainPID mariadb)/attr/current")"
+journalctl -b --no-pager -o cat | grep 'avc: *denied' | tail -n 50`})
+	t.Logf("booted in %v, all took %v\n%s", r.Boot, r.Took, r.Output)
+	if want := "mode: Enforcing, server: system_u:system_r:mysqld_t:s0\n"; !strings.Contains(string(r.Output), want) {
+		t.Errorf("no %q", want)
 	}
 }

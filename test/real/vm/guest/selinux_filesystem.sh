@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # what selinux_lib.sh uses and sets
-# A MariaDB that the policy confines is moved to a filesystem, where its files have two names, and back. Then the recorder.
+# A MariaDB that the policy confines is moved to a filesystem, where its files have two names, and back.
 unit=mariadb label=mysqld_db_t
 has_server() { mariadb-admin --silent ping; }
 rows() { mariadb -Ne 'SELECT COUNT(*) FROM shop.orders'; }
@@ -39,16 +39,5 @@ list | diff /root/list - && echo "list: as before"
 systemctl restart mariadb
 state "started once more" /var/lib/mysql
 
-echo "== the recorder"
-plumb watch record --emit systemd >/root/unit
-mkdir -p /etc/sysusers.d
-awk '/^# \// {file = $2; next} file {print > file}' /root/unit
-systemd-sysusers
-systemctl daemon-reload
-systemctl start plumb-watch
-has_recorded() { [ "$(cat /var/lib/plumb-watch/recording.sqlite* | wc -c)" -gt 100000 ]; }
-until_it has_recorded
-echo "recorder: $(systemctl is-active plumb-watch), $(domain plumb-watch), restarts $(systemctl show --value --property=NRestarts plumb-watch)"
-systemctl stop plumb-watch
 denied "$began"
 echo end

@@ -44,15 +44,6 @@ systemctl start mariadb
 insert
 state "booted" /var/lib/mysql /var/lib/mysql-log
 
-echo "== a service starts a copy"
-typed 0 snapshot
-point=$(printf '%s\n' "$said" | grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}' | head -n 1)
-copied=$(now)
-systemd-run --quiet --wait --collect --pipe plumb drill "$point" 2>&1 | cat
-echo "drilled: ${PIPESTATUS[0]}"
-denied "$copied"
-typed 0 prune "$point" --yes
-
 echo "== without its label"
 systemctl stop mariadb
 chcon -t default_t /var/lib/mysql
