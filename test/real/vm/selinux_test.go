@@ -60,7 +60,7 @@ func TestSELinuxEnforcing(t *testing.T) {
 			"\nstarted once more: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n",
 			"\nend\n"}},
 		{"services", selinuxOfServices, []string{mode, "\nat first: mysqld_t on tank/db, ",
-			"\nrecorder: active, initrc_t, restarts 0\n", "\ndrilled as unconfined_t: 0\n", "\nend\n"}},
+			"\nrecorder: active, initrc_t, restarts 0\n", "\ndrilled by a service that may do what root may: 0\n", "\nend\n"}},
 		{"postgres", selinuxOfPostgres, []string{mode,
 			"\nat first: postgresql_t on /dev/vda, rows 1, others 0, would change 0\n",
 			"\nmoved: postgresql_t on tank/postgres/data, rows 2, others 0, would change 0\n",
@@ -87,6 +87,7 @@ func TestSELinuxFromTheStart(t *testing.T) {
 systemctl is-system-running --wait || systemctl --failed --no-legend
 for _ in $(seq 300); do ! mariadb-admin --silent ping || break; sleep 1; done
 echo "mode: $(getenforce), server: $(tr -d '\0' <"/proc/$(systemctl show --value --property=MainPID mariadb)/attr/current")"
+cat /etc/selinux/default/seusers
 journalctl -b --no-pager -o cat | grep 'avc: *denied' | tail -n 50`})
 	t.Logf("booted in %v, all took %v\n%s", r.Boot, r.Took, r.Output)
 	if want := "mode: Enforcing, server: system_u:system_r:mysqld_t:s0\n"; !strings.Contains(string(r.Output), want) {

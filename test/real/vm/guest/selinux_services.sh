@@ -32,16 +32,16 @@ echo "== a drill"
 typed 0 snapshot
 point=$(printf '%s\n' "$said" | grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}' | head -n 1)
 typed 0 drill "$point"
-# drilled BY: by a service of the label that the program has now.
+# drilled NAME [OPTION...]: by a service with these options.
 drilled() {
-	local from code
+	local name=$1 from code
+	shift
 	from=$(now)
-	systemd-run --quiet --wait --collect --pipe plumb drill "$point" 2>&1 | cat
+	systemd-run --quiet --wait --collect --pipe "$@" plumb drill "$point" 2>&1 | cat
 	code=${PIPESTATUS[0]}
-	echo "drilled as $1: $code"
+	echo "drilled $name: $code"
 	denied "$from"
 }
-drilled initrc_t
-chcon -t unconfined_exec_t /usr/bin/plumb
-drilled unconfined_t
+drilled "by a service"
+drilled "by a service that may do what root may" -p SELinuxContext=unconfined_u:unconfined_r:unconfined_t:s0
 echo end
