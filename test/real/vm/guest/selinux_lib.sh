@@ -4,7 +4,7 @@
 # goes on as the shell of root who has. A service may not become that, so it does before the policy is enforced.
 login=unconfined_u:unconfined_r:unconfined_t:s0-s0:c0.c1023
 [ "${LOGGED_IN-}" ] || exec env LOGGED_IN=yes runcon "$login" bash "$0"
-set -e
+set -eE
 cd /root
 trap 'echo "it ended in line $LINENO"; denied "$began"; systemctl --failed --no-legend; journalctl -u "$unit" --no-pager -n 30 || true' ERR
 install -m 0755 /in/plumb /usr/bin/plumb
