@@ -15,14 +15,8 @@ import (
 //go:embed guest/selinux_lib.sh
 var selinuxLibrary string
 
-//go:embed guest/selinux_zfs.sh
-var selinuxOnZFS string
-
-//go:embed guest/selinux_filesystem.sh
-var selinuxOnFilesystem string
-
-//go:embed guest/selinux_services.sh
-var selinuxOfServices string
+//go:embed guest/selinux_mariadb.sh
+var selinuxOfMariaDB string
 
 //go:embed guest/selinux_postgres.sh
 var selinuxOfPostgres string
@@ -42,24 +36,20 @@ func TestSELinuxEnforcing(t *testing.T) {
 		name, line string
 		want       []string
 	}{
-		{"zfs", selinuxOnZFS, []string{mode,
+		{"mariadb", selinuxOfMariaDB, []string{mode,
 			"\nat first: mysqld_t on /dev/vda, rows 1, others 0, would change 0\n",
 			"\nfact: \"selinux\":{\"value\":\"enforcing\"", "semanage is not installed", "install policycoreutils-python-utils", "\nrefused: pools \n",
+			"\nlisted: /var/lib/mysql-log(/.*)? system_u:object_r:mysqld_db_t:s0\n",
 			"\nmoved: mysqld_t on tank/mariadb/data, rows 2, others 0, would change 0\n",
-			"\nlisted: /var/lib/mysql-log(/.*)? system_u:object_r:mysqld_db_t:s0\n", "\nboot: yes yes\n",
-			"\nbooted: mysqld_t on tank/mariadb/data, rows 3, others 0, would change 0\n",
+			"\nboot: yes yes\n", "\nbooted: mysqld_t on tank/mariadb/data, rows 3, others 0, would change 0\n",
 			"\nmislabelled: failed\n", "denied: mysqld_t { search } default_t:dir ",
 			"\nlabelled again: mysqld_t on tank/mariadb/data, rows 3, others 0, would change 0\n",
 			"\nback: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n", "\nlist: as before\n",
 			"\nstarted once more: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n",
-			"\nnot there: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n", "\nend\n"}},
-		{"filesystem", selinuxOnFilesystem, []string{mode,
-			"\nlisted: /srv/mariadb/data(/.*)? system_u:object_r:mysqld_db_t:s0\n", "\nmoved: mysqld_t on /dev/vd", "[/data], rows 2, others 0, would change 0\n",
-			"\nbooted: mysqld_t on /dev/vd", "[/data], rows 3, others 0, would change 0\n",
-			"\nback: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n", "\nlist: as before\n",
-			"\nstarted once more: mysqld_t on /dev/vda, rows 3, others 0, would change 0\n",
-			"\nend\n"}},
-		{"services", selinuxOfServices, []string{mode, "\nat first: mysqld_t on tank/db, ",
+			"\nlisted: /srv/mariadb/data(/.*)? system_u:object_r:mysqld_db_t:s0\n",
+			"\non ext4: mysqld_t on /dev/vd", "[/data], rows 4, others 0, would change 0\n",
+			"\nbooted on ext4: mysqld_t on /dev/vd", "[/data], rows 5, others 0, would change 0\n",
+			"\nback from ext4: mysqld_t on /dev/vda, rows 5, others 0, would change 0\n", "\nlist again: as before\n",
 			"\nrecorder: active, initrc_t, restarts 0\n", "\ndrilled by a service that may do what root may: 0\n", "\nend\n"}},
 		{"postgres", selinuxOfPostgres, []string{mode,
 			"\nat first: postgresql_t on /dev/vda, rows 1, others 0, would change 0\n",
@@ -70,7 +60,7 @@ func TestSELinuxEnforcing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := m.Do(t, Script{In: []string{plumb.Path, filepath.Join(dir, "recipients.txt")}, Line: selinuxLibrary + c.line, Systemd: true,
-				Kernel: []string{"security=selinux"}, Disks: []Disk{{Name: "data", Bytes: 2 << 30}}, Live: watched(t), Deadline: 40 * time.Minute})
+				Kernel: []string{"security=selinux"}, Disks: []Disk{{Name: "data", Bytes: 2 << 30}, {Name: "files", Bytes: 2 << 30}, {Name: "copies", Bytes: 2 << 30}}, Live: watched(t), Deadline: 40 * time.Minute})
 			t.Logf("booted in %v, all took %v", r.Boot, r.Took)
 			for _, want := range c.want {
 				if !strings.Contains(string(r.Output), want) {
