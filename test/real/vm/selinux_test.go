@@ -56,7 +56,7 @@ func TestSELinuxEnforcing(t *testing.T) {
 			"\nmoved: postgresql_t on tank/postgres/data, rows 2, others 0, would change 0\n",
 			"\nback: postgresql_t on /dev/vda, rows 2, others 0, would change 0\n", "\nlist: as before\n",
 			"\nand again: postgresql_t on /dev/vda, rows 2, others 0, would change 0\n",
-			"\narchive: active, initrc_t\n", "\narchived: t\n", "\nend\n"}},
+			"\narchive: active, initrc_t\n", "\narchived: f\n", "\narchived with them: t\n", "\nend\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := m.Do(t, Script{In: []string{plumb.Path, filepath.Join(dir, "recipients.txt")}, Line: selinuxLibrary + c.line, Systemd: true,

@@ -52,9 +52,26 @@ systemctl restart "$unit"
 until_it has_server
 insert
 sql 'SELECT pg_switch_wal()'
-has_tried() { [ "$(sql 'SELECT archived_count + failed_count > 0 FROM pg_stat_archiver')" = t ]; }
+archiver() { sql "SELECT $1 FROM pg_stat_archiver"; }
+has_tried() { [ "$(archiver 'archived_count + failed_count > 0')" = t ]; }
+has_archived() { [ "$(archiver 'archived_count > 0')" = t ]; }
 until_it has_tried
-echo "archived: $(sql 'SELECT archived_count > 0 FROM pg_stat_archiver')"
+echo "archived: $(archiver 'archived_count > 0')"
 denied "$archived"
-tail -n 5 "/var/log/postgresql/postgresql-$version-main.log"
+
+echo "== with rules for what was denied"
+setenforce 0
+until_it has_archived
+journalctl --sync
+journalctl -b --no-pager -o cat --since "$archived" |
+	sed -nE 's/.*avc: +denied +\{ ([^}]*) \}.* scontext=[^:]*:[^:]*:(postgresql_t):.* tcontext=[^:]*:[^:]*:([^: ]*):.* tclass=([a-z0-9_]*) .*/(allow \2 \3 (\4 (\1)))/p' |
+	sort -u >/root/plumb-archive.cil
+cat /root/plumb-archive.cil
+semodule -i /root/plumb-archive.cil
+setenforce 1
+sql "SELECT pg_stat_reset_shared('archiver')"
+insert
+sql 'SELECT pg_switch_wal()'
+until_it has_tried
+echo "archived with them: $(archiver 'archived_count > 0')"
 echo end
