@@ -33,7 +33,7 @@ func newRoot(t *testing.T, files map[string]string) *root {
 	if files == nil {
 		files = map[string]string{}
 	}
-	for _, program := range []string{"semanage", "apparmor_parser", "matchpathcon"} {
+	for _, program := range []string{"semanage", "apparmor_parser", "matchpathcon", "restorecon"} {
 		files["/usr/sbin/"+program] = ""
 	}
 	for name, text := range files {
@@ -224,10 +224,15 @@ func TestSELinuxLabelsDirectories(t *testing.T) {
 		want string
 	}{
 		"do":        {w.Do, `semanage fcontext -a -t mysqld_db_t '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
-		"undo":      {w.Undo, `semanage fcontext -m -t '{before}' '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
-		"undo none": {w.UndoNone, `semanage fcontext -d '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
+		// What lies there is not labelled anew: it is copied back with its labels.
+		"undo":      {w.Undo, `semanage fcontext -m -t '{before}' '/tank/my\.sql(/.*)?'`},
+		"undo none": {w.UndoNone, `semanage fcontext -d '/tank/my\.sql(/.*)?'`},
 	} {
-		if got := c.ops[0].String() + "; " + c.ops[1].String(); got != c.want {
+		var all []string
+		for _, o := range c.ops {
+			all = append(all, o.String())
+		}
+		if got := strings.Join(all, "; "); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -249,7 +254,7 @@ func TestWhatIsNeededIsLookedFor(t *testing.T) {
 	if acts, err := AppArmor(t.Context(), h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err == nil || !strings.Contains(err.Error(), "apparmor_parser is not installed") {
 		t.Errorf("%v, %v", acts, err)
 	}
-	for _, program := range []string{"matchpathcon", "semanage"} {
+	for _, program := range []string{"matchpathcon", "semanage", "restorecon"} {
 		if acts, err := SELinux(t.Context(), h, "mysqld_db_t", []string{"/tank/mysql"}); err == nil || !strings.Contains(err.Error(), program+" is not installed") {
 			t.Errorf("%v, %v", acts, err)
 		}
@@ -268,7 +273,7 @@ func TestWhatIsNeededIsLookedFor(t *testing.T) {
 
 // What the policy says already, as it does of the packages' own directories, is not entered a second time.
 func TestSELinuxFollowsThePolicy(t *testing.T) {
-	files := map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n", "/usr/sbin/semanage": ""}
+	files := map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n", "/usr/sbin/semanage": "", "/usr/sbin/restorecon": ""}
 	for says, want := range map[string]string{
 		"system_u:object_r:mysqld_db_t:s0\n": "restorecon -R -F /var/lib/mysql",
 		"system_u:object_r:var_lib_t:s0\n":   "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",

@@ -18,7 +18,8 @@ type Label string
 var labelName = regexp.MustCompile(`^[a-z0-9_]{1,64}_t$`)
 
 // SELinux labels directories as a server's data, in the policy's list so that a relabelling keeps it, and at
-// once. It gives nothing where SELinux is off.
+// once. It gives nothing where SELinux is off. What is mounted in two places has to be given with both names: a relabelling
+// goes by either.
 func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (acts []change.Act, err error) {
 	if _, err := h.ReadFile(ctx, "/sys/fs/selinux/enforce"); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -57,7 +58,10 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 			acts = append(acts, act)
 		}
 	}
-	return acts, nil
+	if len(acts) > 0 {
+		err = needs(ctx, h, "restorecon", "policycoreutils")
+	}
+	return acts, err
 }
 
 // relabelled is the act for a directory of which the policy says what it is. It is mounted when that is done: a filesystem that
@@ -77,16 +81,16 @@ func typeOf(label string) string {
 	return ""
 }
 
-// labelled is the act for one directory. What is below it is labelled once the list has it, and
-// again once it has it no more.
+// labelled is the act for one directory. What is below it is labelled once the list has it. It is not labelled anew once the list
+// has it no more: what the server wrote there goes back to where it was, with its labels, and with others the server could not
+// open it.
 func labelled(policy string, label Label, dir string) change.Act {
 	pattern := strings.ReplaceAll(dir, ".", `\.`) + "(/.*)?"
-	relabel := change.Op{Argv: []string{"restorecon", "-R", "-F", dir}}
 	return change.Act{Switch: &change.Switch{On: "the SELinux label of " + dir, Exact: true, After: string(label),
 		Inspect:  change.Inspection{File: "/etc/selinux/" + policy + "/contexts/files/file_contexts.local", Match: "^" + regexp.QuoteMeta(pattern) + `[ \t]+[a-z_]+:[a-z_]+:([a-z0-9_]+).*$`},
-		Do:       []change.Op{{Argv: []string{"semanage", "fcontext", "-a", "-t", string(label), pattern}}, relabel},
-		UndoNone: []change.Op{{Argv: []string{"semanage", "fcontext", "-d", pattern}}, relabel},
-		Undo:     []change.Op{{Argv: []string{"semanage", "fcontext", "-m", "-t", "{before}", pattern}}, relabel}}}
+		Do:       change.Commands([]string{"semanage", "fcontext", "-a", "-t", string(label), pattern}, []string{"restorecon", "-R", "-F", dir}),
+		UndoNone: change.Commands([]string{"semanage", "fcontext", "-d", pattern}),
+		Undo:     change.Commands([]string{"semanage", "fcontext", "-m", "-t", "{before}", pattern})}}
 }
 
 var policyLine = regexp.MustCompile(`(?m)^SELINUXTYPE=([a-z]+)[ \t]*$`)

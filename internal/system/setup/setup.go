@@ -87,9 +87,15 @@ func (System) Places(ctx context.Context, h host.Reader, home provision.Home, vo
 	return append(acts, profile...), err
 }
 
-// Labels implements provision.System.
+// Labels implements provision.System. A directory of a filesystem stays mounted where it was filled, too.
 func (System) Labels(ctx context.Context, h host.Reader, home provision.Home, volumes []provision.Volume) ([]change.Act, error) {
-	return guard.SELinux(ctx, h, guard.Label(home.Label), places(volumes))
+	dirs := places(volumes)
+	for _, v := range volumes {
+		if v.Dataset == "" {
+			dirs = append(dirs, v.Aside)
+		}
+	}
+	return guard.SELinux(ctx, h, guard.Label(home.Label), dirs)
 }
 
 // places lists where volumes are mounted.

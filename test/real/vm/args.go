@@ -53,9 +53,10 @@ type hardware struct {
 	image    Image
 	memoryMB int
 	cpus     int
-	in, out  string // images; out is "" for none
-	disks    []Disk // with their files
-	console  string // file for the kernel's console; "" for a shell on the terminal
+	in, out  string   // images; out is "" for none
+	disks    []Disk   // with their files
+	console  string   // file for the kernel's console; "" for a shell on the terminal
+	words    []string // more of them for the kernel
 }
 
 // processor is one without cmpxchg16b. With it a kernel 6.12 ended in a double
@@ -101,6 +102,7 @@ func (h hardware) kernelLine() string {
 	if h.console == "" {
 		words = append(words, "quiet")
 	}
+	words = append(words, h.words...)
 	return strings.Join(words, " ")
 }
 

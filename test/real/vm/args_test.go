@@ -52,7 +52,11 @@ func TestArgumentsOfOtherMachines(t *testing.T) {
 	h := sample()
 	h.console, h.out = "", "/c/run-1/out.img"
 	h.disks[0].Log, h.disks[0].IOPS = "/c/log", 0
+	h.words = []string{"security=selinux", "enforcing=0"}
 	args := h.arguments()
+	if line := after(args, "-append")[0]; !strings.HasSuffix(line, " security=selinux enforcing=0") {
+		t.Errorf("the kernel is not told: %q", line)
+	}
 	if got := after(args, "-serial"); !slices.Equal(got, []string{"mon:stdio"}) {
 		t.Errorf("a shell's serial ports are %q", got)
 	}

@@ -53,6 +53,12 @@ func Build(ctx context.Context, release string, say Say) (Image, error) {
 	if err := canBuild(); err != nil {
 		return Image{}, err
 	}
+	var base Image
+	if r.Base != "" {
+		if base, err = Build(ctx, r.Release, say); err != nil {
+			return Image{}, err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, buildTime)
 	defer cancel()
 	unlock, err := lock(ctx, image.Dir+".lock", func() { say.tell("waiting for another build of " + release) })
@@ -63,7 +69,7 @@ func Build(ctx context.Context, release string, say Say) (Image, error) {
 	if image.whole() {
 		return image, nil
 	}
-	return image, image.build(ctx, r, say)
+	return image, image.build(ctx, r, base, say)
 }
 
 // Built tells whether the image of a release is in the cache.
@@ -85,8 +91,8 @@ func imageOf(release string) (recipe, Image, error) {
 	return r, Image{Release: release, Dir: filepath.Join(root, release+"-"+r.hash())}, nil
 }
 
-func (i Image) build(ctx context.Context, r recipe, say Say) error {
-	say.tell(fmt.Sprintf("building the Debian machine %s, this once: some ten minutes and 3 GB, kept in %s", i.Release, i.Dir))
+func (i Image) build(ctx context.Context, r recipe, base Image, say Say) error {
+	say.tell(fmt.Sprintf("building the Debian machine %s, this once: up to ten minutes and 3 GB, kept in %s", i.Release, i.Dir))
 	start, dir := time.Now(), i.Dir+".building"
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(i.Dir)); err != nil { // of a build that was killed
 		return err
@@ -107,6 +113,7 @@ func (i Image) build(ctx context.Context, r recipe, say Say) error {
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--",
 		"sh", "-c", namespace.LetGo("") + `exec sh "$@"`, "sh", filepath.Join(dir, "build.sh"), dir, r.Release, r.Mirror, r.Size}, r.Packages...)...)
+	cmd.Env = append(os.Environ(), "BASE="+base.Dir)
 	out := &progress{log: log, say: say}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := tied(cmd); err != nil {

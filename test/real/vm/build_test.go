@@ -20,7 +20,7 @@ func TestRecipeNamesWhatItMakes(t *testing.T) {
 		}
 		seen[r.hash()] = what
 	}
-	for _, name := range append(Releases(), Ceph) {
+	for _, name := range append(Releases(), Ceph, SELinux) {
 		r, err := recipeOf(name)
 		if err != nil {
 			t.Fatal(err)
@@ -36,6 +36,10 @@ func TestRecipeNamesWhatItMakes(t *testing.T) {
 	r, _ = recipeOf(Trixie)
 	r.Build += "\n"
 	note("another script", r)
+	base, _ := recipeOf(Trixie)
+	if r, _ := recipeOf(SELinux); r.Base != base.hash() {
+		t.Error("the image with SELinux does not begin with that of trixie")
+	}
 	if _, err := recipeOf("potato"); err == nil || !strings.Contains(err.Error(), Bookworm) {
 		t.Errorf("unknown release: %v", err)
 	}

@@ -19,11 +19,18 @@ const (
 // Ceph is trixie with Ceph 18 in place of OpenZFS.
 const Ceph = "trixie-ceph"
 
+// SELinux is trixie with Debian's policy, which is not enforced when it boots. A [Script] asks for it with the kernel's words
+// "security=selinux".
+const SELinux = "trixie-selinux"
+
 // Releases lists them, oldest first.
 func Releases() []string { return []string{Bookworm, Trixie} }
 
 //go:embed guest/build.sh
 var buildScript string
+
+//go:embed guest/build_selinux.sh
+var buildSELinux string
 
 //go:embed guest/stub.sh
 var stubScript string
@@ -46,6 +53,7 @@ type recipe struct {
 	Packages []string
 	Build    string
 	Stub     string
+	Base     string `json:",omitempty"` // hash of the recipe of the release's image, which this one begins with; "": with nothing
 }
 
 // packages are what every machine has. Where zfsutils-linux is among them build.sh adds zfs-dkms,
@@ -60,14 +68,20 @@ var packages = []string{
 // ofCeph are what a cluster on one machine needs beside; its client comes along with them.
 var ofCeph = []string{"ceph-mon", "ceph-osd", "uuid-runtime"}
 
+// ofSELinux are Debian's policy, and what shows and sets labels.
+var ofSELinux = []string{"selinux-policy-default", "selinux-utils", "policycoreutils", "policycoreutils-python-utils"}
+
 func recipeOf(name string) (recipe, error) {
 	r := recipe{Release: name, Mirror: "http://deb.debian.org/debian", Size: "6G", Packages: packages, Build: buildScript, Stub: stubScript}
 	switch {
 	case name == Ceph:
 		r.Release = Trixie
 		r.Packages = slices.DeleteFunc(slices.Concat(packages, ofCeph), func(p string) bool { return p == "zfsutils-linux" })
+	case name == SELinux: // nothing is fetched or built twice
+		r.Release = Trixie
+		r = recipe{Release: Trixie, Packages: ofSELinux, Build: buildSELinux, Base: r.hash()}
 	case !slices.Contains(Releases(), name):
-		return recipe{}, fmt.Errorf("no machine %q: there are %s and %s", name, strings.Join(Releases(), ", "), Ceph)
+		return recipe{}, fmt.Errorf("no machine %q: there are %s, %s and %s", name, strings.Join(Releases(), ", "), Ceph, SELinux)
 	}
 	return r, nil
 }

@@ -23,6 +23,8 @@ type Script struct {
 	// Systemd has systemd as the first process, and its services started;
 	// without, a machine boots faster and nothing runs but the line.
 	Systemd bool
+	// Kernel are more words for the kernel's command line.
+	Kernel []string
 	// Disks are further disks.
 	Disks []Disk
 	// Deadline ends the run; 0 for ten minutes. A build of the image is no part of it.
@@ -152,7 +154,7 @@ func (m *Machine) prepare(ctx context.Context, s Script) (h hardware, done func(
 	if err != nil {
 		return h, nil, err
 	}
-	h = hardware{image: m.Image, memoryMB: m.MemoryMB, cpus: m.CPUs}
+	h = hardware{image: m.Image, memoryMB: m.MemoryMB, cpus: m.CPUs, words: s.Kernel}
 	h.in, err = makeIn(ctx, dir, s)
 	if err == nil && s.Out != "" {
 		h.out = filepath.Join(dir, "out.img")
