@@ -43,7 +43,11 @@ func (l *look) sockets(t *stack.Thing, s server) {
 		if err != nil {
 			continue // closed meanwhile
 		}
-		if where, ok := at[link]; ok && !slices.Contains(found, where) {
+		switch where := at[link]; {
+		case where == forged:
+			l.gap(t, errForged, "listen")
+			return
+		case where != "" && !slices.Contains(found, where):
 			found = append(found, where)
 		}
 	}
@@ -86,10 +90,29 @@ func (l *look) openFiles(t *stack.Thing, dir string, listed int, more bool) bool
 	return false
 }
 
-// listening reads the listening sockets of a process's network namespace,
-// keyed by what a descriptor's link says.
-func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
-	at := map[string]string{}
+// listed is where the sockets of a network namespace listen, by what a
+// descriptor's link says: "" for those that do not.
+type listed map[string]string
+
+// forged stands for a socket of which the lists say several things. The kernel
+// writes the name of a Unix socket as it is, and whoever gives his a name with a
+// line break writes lines about those of others.
+const forged = "forged"
+
+var errForged = errors.New("net/unix says several things of one of its sockets: somebody has given another a name with a line break")
+
+func (l listed) note(inode, where string) {
+	key := "socket:[" + inode + "]"
+	if had, is := l[key]; is && had != where {
+		where = forged
+	}
+	l[key] = where
+}
+
+// listening reads the sockets of a process's network namespace, of TCP those
+// that listen.
+func (l *look) listening(t *stack.Thing, pid int) (listed, bool) {
+	at := listed{}
 	for _, name := range []string{"unix", "tcp", "tcp6"} {
 		// The kernel lists listening sockets before connections, so the head
 		// of a long table is enough for tcp.
@@ -110,12 +133,15 @@ func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
 	return at, true
 }
 
-// parseUnix reads the listening sockets of /proc/net/unix. Flag 0x10000 is
-// __SO_ACCEPTCON.
-func parseUnix(data []byte, at map[string]string) {
+// parseUnix reads /proc/net/unix. Flag 0x10000 is __SO_ACCEPTCON.
+func parseUnix(data []byte, at listed) {
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)
-		if len(f) < 8 || f[3] != "00010000" {
+		if len(f) < 7 {
+			continue
+		}
+		if len(f) == 7 || f[3] != "00010000" {
+			at.note(f[6], "")
 			continue
 		}
 		// The name may hold blanks; it is everything after the inode.
@@ -123,20 +149,26 @@ func parseUnix(data []byte, at map[string]string) {
 		if i < 0 {
 			continue
 		}
-		at["socket:["+f[6]+"]"] = "unix:" + strings.TrimRight(line[i+len(f[6])+2:], "\n")
+		at.note(f[6], "unix:"+strings.TrimRight(line[i+len(f[6])+2:], "\n"))
 	}
 }
 
-// parseTCP reads the listening sockets of /proc/net/tcp and tcp6. State 0A is
-// TCP_LISTEN.
-func parseTCP(data []byte, at map[string]string) {
+// parseTCP reads the listening sockets of /proc/net/tcp and tcp6, and of the
+// others those of which something was said. State 0A is TCP_LISTEN.
+func parseTCP(data []byte, at listed) {
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)
-		if len(f) < 10 || f[3] != "0A" {
+		if len(f) < 10 {
+			continue
+		}
+		if f[3] != "0A" {
+			if _, said := at["socket:["+f[9]+"]"]; said {
+				at.note(f[9], "")
+			}
 			continue
 		}
 		if addr, ok := parseTCPAddress(f[1]); ok {
-			at["socket:["+f[9]+"]"] = "tcp:" + addr
+			at.note(f[9], "tcp:"+addr)
 		}
 	}
 }
