@@ -35,6 +35,10 @@ func TestPointsOfStandby(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		primary, err := s.e.Position(t.Context(), s.doer, s.target)
+		if err != nil || primary.Applied != "" || at.Applied != at.LSN {
+			t.Errorf("the primary is at %s, the standby at %s, %v", primary, at, err)
+		}
 		crash := standby.copyOf(protect.ForDrill, at)
 		standby.instant(crash)
 		a, stop := standby.start(crash)
