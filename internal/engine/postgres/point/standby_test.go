@@ -35,9 +35,8 @@ func TestPointsOfStandby(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		primary, err := s.e.Position(t.Context(), s.doer, s.target)
-		if err != nil || primary.Applied != "" || at.Applied != at.LSN {
-			t.Errorf("the primary is at %s, the standby at %s, %v", primary, at, err)
+		if of, err := s.e.Position(t.Context(), s.doer, s.target); err != nil || of.Applied != "" || at.Applied != at.LSN {
+			t.Errorf("the primary is at %s, the standby at %s, %v", of, at, err)
 		}
 		crash := standby.copyOf(protect.ForDrill, at)
 		standby.instant(crash)
