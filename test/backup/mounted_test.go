@@ -72,6 +72,7 @@ func TestSourceIsNoRestore(t *testing.T) {
 		if name != "db" {
 			patiently(t, zfs.Rename(g.pool.Name+"/db", target)...)
 			sh(t, "zfs", "set", "mountpoint="+at+"/moved", target)
+			must(t, os.Chown(at+"/moved", 0, 0))
 		}
 		_, err := g.restore().Mounted(t.Context(), res.Manifest, target, to, func(root string) error {
 			t.Errorf("%s is changed in %s", target, root)
