@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 	"time"
 
 	"plumb/internal/units"
@@ -47,14 +47,20 @@ func Until(ctx context.Context, within time.Duration, f func() (done bool, err e
 }
 
 // WhileBusy tries f for as long as it fails because something is busy, and gives any other error at once. Somebody who was just leaving, or
-// only looked, keeps a filesystem busy for a moment. How a command says so differs ("target is busy", "dataset is busy", "Device or
-// resource busy"), but for that word.
+// only looked, keeps a filesystem busy for a moment.
 func WhileBusy(ctx context.Context, within time.Duration, f func() error) error {
 	return Until(ctx, within, func() (bool, error) {
 		err := f()
-		return err == nil || !strings.Contains(err.Error(), "busy"), err
+		return !Busy(err), err
 	})
 }
+
+// inUse is how commands say that something is busy: "target is busy", "dataset is busy", "Device or resource busy". The word alone does
+// not tell, because what they are about can be called so.
+var inUse = regexp.MustCompile(`\b(?:is|resource) busy\b`)
+
+// Busy tells whether a command failed because something is busy.
+func Busy(err error) bool { return err != nil && inUse.MatchString(err.Error()) }
 
 // Program is one that was started.
 type Program interface {

@@ -91,7 +91,8 @@ func TestEnd(t *testing.T) {
 }
 
 func TestWhileBusy(t *testing.T) {
-	busy := errors.New("cannot rename 'tank/db': dataset is busy")
+	busy, kernel := errors.New("cannot rename 'tank/db': dataset is busy"), errors.New("cannot unmount '/srv/db': Device or resource busy")
+	called := errors.New("run zfs mount tank/busy: cannot mount 'tank/busy': encryption key not loaded")
 	for name, c := range map[string]struct {
 		answers []error // one for each try, and the last one for all later ones
 		want    error
@@ -99,6 +100,8 @@ func TestWhileBusy(t *testing.T) {
 	}{
 		"free":             {[]error{nil}, nil, 0},
 		"busy at first":    {[]error{busy, busy, nil}, nil, 2 * step},
+		"in other words":   {[]error{kernel, nil}, nil, step},
+		"called busy":      {[]error{called}, called, 0},
 		"always busy":      {[]error{busy}, busy, time.Minute},
 		"something else":   {[]error{errNotYet}, errNotYet, 0},
 		"then it is other": {[]error{busy, errNotYet}, errNotYet, step},

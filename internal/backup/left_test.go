@@ -15,12 +15,15 @@ import (
 // standing is a host that has one dataset.
 type standing struct {
 	host.Streamer
-	moments, properties string
+	moments, properties, born string
 }
 
 func (s standing) Output(_ context.Context, argv ...string) ([]byte, error) {
-	if strings.Contains(strings.Join(argv, " "), "-d 1 ") {
+	switch line := strings.Join(argv, " "); {
+	case strings.Contains(line, "-d 1 "):
 		return []byte(s.moments), nil
+	case strings.Contains(line, "createtxg tank/was@two"):
+		return []byte(s.born + "\n"), nil
 	}
 	return []byte(s.properties), nil
 }
@@ -32,30 +35,39 @@ func TestRestoreOverWhatIsThere(t *testing.T) {
 	}
 	chain := []manifest.Manifest{of("11"), of("12")}
 	const (
-		name          = "vault/db"
-		first, second = "vault/db@one\t11\n", "vault/db@two\t12\n"
-		other         = "vault/db@other\t13\n"
-		bookmark      = "vault/db#mark\t14\n"
-		guid          = "vault/db\tguid\t10\t-\n"
-		used, unused  = "vault/db\tmounted\tyes\t-\n", "vault/db\tmounted\tno\t-\n"
+		name          = "tank/was"
+		first, second = "tank/was@one\t11\n", "tank/was@two\t12\n"
+		other         = "tank/was@other\t13\n"
+		bookmark      = "tank/was#mark\t14\n"
+		guid          = "tank/was\tguid\t10\t-\n"
+		used, unused  = "tank/was\tmounted\tyes\t-\n", "tank/was\tmounted\tno\t-\n"
+		same, written = "tank/was\twritten\t0\t-\n", "tank/was\twritten\t57344\t-\n"
+		begun         = "tank/was\torg.plumb:moment\treplaying\tlocal\n"
 	)
 	for what, c := range map[string]struct {
 		moments, properties string
+		born                string // in which transaction group the second was made
 		want                string
 	}{
-		"the first of the chain":        {first, guid + unused, ""},
-		"all of the chain":              {first + second + bookmark, guid + unused, ""},
-		"of zfs-fuse, which mounts":     {first, used, ""},
-		"a volume":                      {first, guid, ""},
-		"nothing":                       {bookmark, guid + unused, "has nothing of this backup"},
-		"the live one, with a snapshot": {first + second + other, guid + unused, "it has vault/db@other"},
-		"the live one":                  {first + second, guid + used, "is mounted"},
+		"the first of the chain":         {first, guid + unused, "", ""},
+		"all of the chain":               {first + second + bookmark, guid + unused + same, "812", ""},
+		"of zfs-fuse, which mounts":      {first + second, used, "812", ""},
+		"a volume":                       {first, guid, "", ""},
+		"what a killed one was changing": {first + second, guid + used + written + begun, "812", ""},
+		"nothing":                        {bookmark, guid + unused, "", "has nothing of this backup"},
+		"one that was in use":            {first + second, guid + unused + written, "812", "was written to since"},
+		"the live one, with a snapshot":  {first + second + other, guid + unused, "4711", "it has tank/was@other"},
+		"the live one":                   {first + second, guid + used + same, "4711", "has the very snapshot that was backed up"},
+		"the live one, unmounted":        {first + second, guid + unused + same, "4711", "has the very snapshot that was backed up"},
+		"the live one of zfs-fuse":       {first + second, unused, "4711", "has the very snapshot that was backed up"},
+		"the live one, as if begun":      {first + second, unused + begun, "4711", "has the very snapshot that was backed up"},
+		"a mounted one":                  {first + second, guid + used + same, "812", "is mounted"},
 	} {
-		r := Restore{Do: standing{moments: c.moments, properties: c.properties}}
+		r := Restore{Do: standing{moments: c.moments, properties: c.properties, born: c.born}}
 		names := map[string]string{"tank/db": name}
-		had, err := r.had(t.Context(), names, []string{"vault", name})
+		had, err := r.had(t.Context(), names, []string{"tank", "vault", name})
 		if err == nil {
-			err = r.free(t.Context(), chain, names, had)
+			err = r.free(t.Context(), chain, names, had, map[string]string{"tank/db": "4711"})
 		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || hint.Of(err) == "") {
 			t.Errorf("%s: %v", what, err)
@@ -87,10 +99,10 @@ func TestWhatIsTakenBackIsReadOnce(t *testing.T) {
 	r, names := Restore{Do: n}, map[string]string{"tank/db": name, "tank/log": "vault/log"}
 	had, err := r.had(t.Context(), names, []string{"vault", name})
 	if err == nil {
-		err = r.free(t.Context(), []manifest.Manifest{m}, names, had)
+		err = r.free(t.Context(), []manifest.Manifest{m}, names, had, nil)
 	}
 	if err == nil {
-		err = r.takeBack(t.Context(), m, names, had)
+		err = r.takeBack(t.Context(), []manifest.Manifest{m}, names, had)
 	}
 	all := strings.Join(n.asked, "\n")
 	if err != nil || strings.Count(all, " all "+name) != 1 || strings.Contains(all, "vault/log") {
@@ -98,6 +110,31 @@ func TestWhatIsTakenBackIsReadOnce(t *testing.T) {
 	}
 	if ran := strings.Join(n.ran, "\n"); !strings.Contains(ran, "rollback") || !strings.Contains(ran, name+"@one") || strings.Contains(ran, "vault/log") {
 		t.Errorf("it ran\n%s", ran)
+	}
+}
+
+// What a killed restore was changing, and has lost the snapshot to take it back to, is left to a person, who is told what to do.
+func TestNothingToTakeItBackTo(t *testing.T) {
+	r := Restore{Do: standing{moments: "tank/was@one\t11\n", properties: "tank/was\torg.plumb:moment\treplaying\tlocal\n"}}
+	chain := []manifest.Manifest{{Streams: []manifest.Stream{{Name: "tank/db", Kind: manifest.ZFS, GUID: "12"}}}}
+	had, err := r.had(t.Context(), map[string]string{"tank/db": "tank/was"}, []string{"tank", "tank/was"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.takeBack(t.Context(), chain, map[string]string{"tank/db": "tank/was"}, had)
+	if err == nil || !strings.Contains(err.Error(), "has no snapshot of this backup") || !strings.Contains(hint.Of(err), "zfs destroy -r tank/was") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
+// Who restores a dataset that is encrypted is told to load its key.
+func TestMountedWithoutItsKey(t *testing.T) {
+	failed := errors.New("cannot mount 'tank/was'")
+	for status, want := range map[string]string{"unavailable\n": "zfs load-key tank/was", "available\n": "", "-\n": ""} {
+		err := Restore{Do: standing{properties: status}}.locked(t.Context(), "tank/was", failed)
+		if !errors.Is(err, failed) || !strings.HasPrefix(hint.Of(err), want) || want == "" && hint.Of(err) != "" {
+			t.Errorf("%q: %v, hint %q", status, err, hint.Of(err))
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/zfs"
 )
 
 // Full says when a backup is a full one, and does not build on an earlier one.
@@ -89,9 +90,19 @@ func marks(of []string) (all []string) {
 // Unsent is before the name of a dataset in the fact that says which of its properties its stream lacks, as zfs set takes them.
 const Unsent = "zfs set "
 
+// Lacking says of a dataset that was restored which of its properties are in no stream, and how it gets them; "" for none. Root types
+// that, so what is no property is left out: the manifest is of another host.
+func Lacking(m manifest.Manifest, r Received) string {
+	words := slices.DeleteFunc(strings.Fields(m.Facts[Unsent+r.From]), func(word string) bool { return !zfs.IsUnsent(word) })
+	if len(words) == 0 {
+		return ""
+	}
+	return "its properties are in no stream: zfs set " + strings.Join(words, " ") + " " + r.Dataset
+}
+
 // facts are what whoever restores must know, and has only the manifest to know it from.
 func facts(p protect.Point) map[string]string {
-	f := map[string]string{"label": string(p.Label), "product": p.Server.Product, "version": p.Server.Version, "flavor": p.Server.Flavor, "taken": p.Times.Snapshot.UTC().Format("2006-01-02T15:04:05.000Z"),
+	f := map[string]string{"label": string(p.Label), "mode": p.Mode, "product": p.Server.Product, "version": p.Server.Version, "flavor": p.Server.Flavor, "taken": p.Times.Snapshot.UTC().Format("2006-01-02T15:04:05.000Z"),
 		"identity": p.Server.Identity, "gtid": p.Position.GTID, "applied": p.Position.Applied, "lsn": p.Position.LSN, "binlog": p.Position.File}
 	if p.Position.Timeline > 0 {
 		f["timeline"] = fmt.Sprint(p.Position.Timeline)

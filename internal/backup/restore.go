@@ -74,11 +74,12 @@ type Received struct {
 // are not mounted. What an earlier run has restored whole is kept, and not read again. While another restores to one of them it is
 // refused.
 func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
-	return r.datasets(ctx, m, target, nil)
+	return r.datasets(ctx, m, target, nil, nil)
 }
 
-// datasets does that, and has then, unless it is nil, something done with them before another restore may come to them.
-func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target string, then func([]Received) error) (all []Received, err error) {
+// datasets does that, and has then, unless it is nil, something done with them before another restore may come to them. born is as in
+// Mounting, as far as it is known.
+func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target string, born map[string]string, then func([]Received) error) (all []Received, err error) {
 	if !zfs.IsDataset(target) {
 		return nil, hint.Usage(fmt.Sprintf("%q is not a dataset", target), "name one: tank/restored")
 	}
@@ -92,6 +93,9 @@ func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target strin
 	r = r.counted(chain)
 	streams := datasets(m)
 	names := under(streams, target)
+	if err := oddDatasets(names); err != nil {
+		return nil, err
+	}
 	unlock, err := r.alone(ctx, names)
 	if err != nil {
 		return nil, err
@@ -103,7 +107,7 @@ func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target strin
 	}
 	had, err := r.had(ctx, names, there)
 	if err == nil {
-		err = r.free(ctx, chain, names, had)
+		err = r.free(ctx, chain, names, had, born)
 	}
 	if err == nil {
 		err = r.opens(ctx, chain)
@@ -113,7 +117,7 @@ func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target strin
 	}
 	open, err := r.target(ctx, target, names, there)
 	if err == nil {
-		err = r.takeBack(ctx, m, names, had)
+		err = r.takeBack(ctx, chain, names, had)
 	}
 	if err != nil {
 		return nil, err
@@ -132,6 +136,16 @@ func (r Restore) datasets(ctx context.Context, m manifest.Manifest, target strin
 		err = then(all)
 	}
 	return all, err
+}
+
+// oddDatasets refuses names that would lead out of the target: a signed manifest is trusted for data, and not for where they are written.
+func oddDatasets(names map[string]string) error {
+	for _, from := range slices.Sorted(maps.Keys(names)) {
+		if path.Clean(names[from]) != names[from] || strings.ContainsAny(names[from], "@#%\t\n") {
+			return hint.With(fmt.Errorf("%.100q is not the name of a dataset", from), "restore it to a file or a command: --output FILE, --command 'LINE'")
+		}
+	}
+	return nil
 }
 
 // alone keeps other restores from some datasets, and is refused while one is at them: also by what a restore that was killed has left of
@@ -172,27 +186,28 @@ func (r Restore) had(ctx context.Context, names map[string]string, there []strin
 }
 
 // free refuses, before anything is made, to restore over a dataset that is not what an earlier run left, to go on with.
-func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string, had map[string][]zfs.Property) error {
+func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string, had map[string][]zfs.Property, born map[string]string) error {
 	for _, from := range slices.Sorted(maps.Keys(names)) {
 		properties, there := had[names[from]]
 		if !there {
 			continue
 		}
-		if err := r.left(ctx, chain, from, names[from], properties); err != nil {
+		if err := r.left(ctx, chain, from, names[from], born[from], properties); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// left is nil for a dataset that an earlier run left: all its snapshots are of this backup, and it is not mounted, or what that run did
-// with it besides was not finished. (The dataset that was backed up has those snapshots too.)
-func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string, properties []zfs.Property) error {
+// left is nil for a dataset that an earlier run left: all its snapshots are of this backup, nobody has written to it since and it is not
+// mounted, or what that run did with it besides was not finished. (The dataset that was backed up has those snapshots too. Where it is
+// known in which transaction group they were born, it is told by that.)
+func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset, born string, properties []zfs.Property) error {
 	snapshots, err := r.snapshots(ctx, dataset)
 	if err != nil {
 		return err
 	}
-	all := len(snapshots)
+	all, newest := len(snapshots), snapshots[streamOf(chain[len(chain)-1], from).GUID]
 	for _, m := range chain {
 		delete(snapshots, streamOf(m, from).GUID)
 	}
@@ -203,6 +218,11 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 	case len(snapshots) > 0:
 		return hint.With(fmt.Errorf("%s already exists, and was not restored from this backup alone: it has %s", dataset, slices.Min(slices.Collect(maps.Values(snapshots)))), help)
 	}
+	if source, err := r.born(ctx, from, newest, born); err != nil {
+		return err
+	} else if source {
+		return hint.With(fmt.Errorf("%s has the very snapshot that was backed up: it is no restore of it", dataset), help)
+	}
 	switch markOf(properties) {
 	case changing:
 		return nil // it is taken back
@@ -210,10 +230,22 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 		return hint.With(fmt.Errorf("%s already exists, and was brought to a moment", dataset),
 			help+"; what was replayed and written there since is given up, and only what was received is kept, after zfs set "+momentProperty+"="+changing+" "+dataset)
 	}
+	if written := zfs.Named(properties, "written").Value; written != "" && written != "0" { // zfs-fuse does not tell
+		return hint.With(fmt.Errorf("%s already exists, and was written to since", dataset), help)
+	}
 	if zfs.Named(properties, "mounted").Value == "yes" && !zfs.IsFuse(properties) { // which mounts what it receives
 		return hint.With(fmt.Errorf("%s already exists, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")
 	}
 	return nil
+}
+
+// born tells whether a snapshot was made in a transaction group of the pool of a dataset, as far as they are known.
+func (r Restore) born(ctx context.Context, of, snapshot, group string) (bool, error) {
+	if snapshot == "" || group == "" || zfs.PoolOf(of) != zfs.PoolOf(snapshot) {
+		return false, nil
+	}
+	out, err := r.Do.Output(ctx, zfs.Value("createtxg", snapshot)...)
+	return strings.TrimSpace(string(out)) == group, err
 }
 
 // opens makes sure that the keys open every backup of a chain, by the first chunk of its smallest stream, before anything is made.
@@ -331,13 +363,24 @@ func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset
 			argv = []string{"zfs", "receive", "-u", dataset}
 		}
 	}
-	if err := r.Feed(ctx, m, number, argv, nil); err != nil {
+	err := r.feed(ctx, argv, func(ctx context.Context, to io.Writer) error {
+		return r.Stream(ctx, m, number, &zfs.Gate{To: to, Fits: func(is zfs.Head) error { return meant(s, is) }})
+	})
+	if err != nil {
 		return 0, err
 	}
 	if there, err := r.has(ctx, dataset, s.GUID); err != nil || !there {
 		return 0, errors.Join(fmt.Errorf("it was received, and has no snapshot with the GUID %s", s.GUID), err)
 	}
 	return s.Bytes, nil
+}
+
+// meant is nil for the beginning of what a manifest says that a stream is. Who signed that may not be the one any more whom we trust.
+func meant(s manifest.Stream, is zfs.Head) error {
+	if is.To != s.GUID || is.Raw != s.Raw {
+		return fmt.Errorf("it is of the snapshot with the GUID %s (raw: %t), and the manifest says %s (raw: %t)", is.To, is.Raw, s.GUID, s.Raw)
+	}
+	return nil
 }
 
 // there lists the datasets of the pool in which a dataset lies, or will lie.

@@ -8,6 +8,7 @@ import (
 
 	"filippo.io/age"
 
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 )
 
@@ -36,6 +37,22 @@ func TestCommandEndsBeforeTheStoreAnswers(t *testing.T) {
 		err := Restore{Vault: w.vault(t), Do: w.Do, Keys: []age.Identity{w.key}}.Command(ctx, res.Manifest, 0, line)
 		if err == nil || !strings.Contains(err.Error(), want) || ctx.Err() != nil {
 			t.Errorf("%s: %v, %v", line, err, ctx.Err())
+		}
+	}
+}
+
+// What a manifest calls its datasets leads nowhere else than below the target.
+func TestOddDatasets(t *testing.T) {
+	for names, odd := range map[string]bool{
+		"tank/db": false, "tank/db tank/log": false, "tank/db/x.y tank/db/z-1:2": false,
+		"tank/../victim": true, "..": true, "../../victim tank/db": true, "tank/db tank/./log": true, "tank//db tank/log": true, "tank/db@x": true, "tank/db#x tank/log": true, "tank/db/": true,
+	} {
+		var streams []manifest.Stream
+		for name := range strings.FieldsSeq(names) {
+			streams = append(streams, manifest.Stream{Name: name, Kind: manifest.ZFS})
+		}
+		if err := oddDatasets(under(streams, "pool/restored")); (err != nil) != odd {
+			t.Errorf("%s: %v, %v", names, under(streams, "pool/restored"), err)
 		}
 	}
 }

@@ -13,11 +13,22 @@ var (
 	errNoMedium  = errors.New("a disk below it does not say what it is made of")
 )
 
-// TellDisks tells a filesystem of a stack that is planned what its disks are, as join does for one that was seen.
-func TellDisks(s *stack.Stack, f *stack.Thing) {
+// TellDisks tells a filesystem of a stack that is planned what its disks are, as join does for one that was seen. all says that its link
+// to them has all of them: else one that nobody saw could be another than they.
+func TellDisks(s *stack.Stack, f *stack.Thing, all bool) {
 	j := &joiner{placer: &placer{s: s}}
-	j.tellDisks(f)
+	if all {
+		j.tellDisks(f)
+	} else {
+		j.noDisks(f)
+	}
 	s.Add("join", j.obs)
+}
+
+// noDisks leaves open what the disks of a filesystem are.
+func (j *joiner) noDisks(f *stack.Thing) {
+	j.gap(f.Ref, errNoDisks, "cloud_volume", "solid_state")
+	j.gap(f.Ref, errNoDisks, "disk_names", "write_cache", "virtual_disks")
 }
 
 // tellDisks records on a filesystem what its disks are: their names, the kind
@@ -28,8 +39,7 @@ func (j *joiner) tellDisks(f *stack.Thing) {
 	const from = "its disks"
 	refs, known := f.Links["disks"]
 	if !known {
-		j.gap(f.Ref, errNoDisks, "cloud_volume", "solid_state")
-		j.gap(f.Ref, errNoDisks, "disk_names", "write_cache", "virtual_disks")
+		j.noDisks(f)
 		return
 	}
 	j.tellCloud(f, refs)

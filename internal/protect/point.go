@@ -137,7 +137,7 @@ type Position struct {
 	File     string `json:"file,omitempty"` // binary log
 	Offset   int64  `json:"offset,omitempty"`
 	GTID     string `json:"gtid,omitempty"`     // gtid_executed; MariaDB: gtid_binlog_pos
-	Applied  string `json:"applied,omitempty"`  // of a replica: gtid_slave_pos
+	Applied  string `json:"applied,omitempty"`  // of a replica: gtid_slave_pos; of a standby of PostgreSQL: LSN
 	LSN      string `json:"lsn,omitempty"`      // PostgreSQL: 0/3000060
 	Timeline int    `json:"timeline,omitempty"` // PostgreSQL
 	Time     string `json:"time,omitempty"`     // MongoDB: the last optime

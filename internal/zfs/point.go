@@ -290,3 +290,9 @@ func Unsent(all []Property) (words []string) {
 	}
 	return words
 }
+
+// IsUnsent tells whether a word is one that Unsent gives.
+func IsUnsent(word string) bool {
+	name, value, _ := strings.Cut(word, "=")
+	return slices.Contains(unsent, name) && value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}

@@ -43,7 +43,12 @@ func mortalLife(told []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = r.Subvolumes(ctx, newest, told[4]); err == nil {
+	if filepath.IsAbs(told[4]) {
+		_, err = r.Subvolumes(ctx, newest, told[4])
+	} else {
+		err = mountedLife(ctx, r, m, newest, told[4])
+	}
+	if err == nil {
 		m.Tell()
 	}
 	return err

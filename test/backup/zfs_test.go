@@ -95,7 +95,8 @@ func (k keep) restore() backup.Restore {
 type ground struct {
 	keep
 	pool *sandbox.Pool
-	fuse bool // it is one of zfs-fuse
+	make func(megabytes int, vdevs ...string) (*sandbox.Pool, error) // others beside it
+	fuse bool                                                        // it is one of zfs-fuse
 }
 
 func newGround(t *testing.T) *ground {
@@ -108,7 +109,7 @@ func newGround(t *testing.T) *ground {
 		_, err := pool.Dataset(name)
 		must(t, err)
 	}
-	return &ground{newKeep(t), pool, fuse}
+	return &ground{newKeep(t), pool, make, fuse}
 }
 
 // write puts files into the datasets.

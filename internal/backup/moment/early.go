@@ -38,7 +38,7 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 		if first.ID == "" || whole(f.Manifest).Before(whole(first)) {
 			first = f.Manifest
 		}
-		if at := whole(f.Manifest); !at.After(a.To.Time) && at.After(whole(fit)) {
+		if at := whole(f.Manifest); f.ID != m.ID && !at.After(a.To.Time) && at.After(whole(fit)) {
 			fit = f.Manifest
 		}
 	}
@@ -47,6 +47,8 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 		return early
 	case fit.ID != "":
 		return hint.With(early.error, "backup "+fit.ID+" was whole before it: give that id")
+	case !a.To.Time.IsZero() && !whole(m).After(a.To.Time):
+		return hint.With(early.error, "restore to a later moment: the server's clock was ahead of that of the host that backed it up")
 	case a.To.Time.IsZero() && first.ID != m.ID:
 		return hint.With(early.error, "take an earlier backup (plumb backup list); the earliest moment that can be reached from the backups here is "+reached(first))
 	}

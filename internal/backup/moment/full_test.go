@@ -19,6 +19,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/store/dir"
 )
@@ -37,6 +38,44 @@ func (f *filling) Get(ctx context.Context, name string, into []byte) ([]byte, st
 	return f.Store.Get(ctx, name, into)
 }
 
+// aHost backs bases up to a store.
+type aHost struct {
+	backup.Backup
+	do  *host.LiveDoer
+	key *age.X25519Identity
+}
+
+func newHost(t *testing.T) (h aHost) {
+	t.Helper()
+	var err error
+	h.key, err = age.GenerateX25519Identity()
+	must(t, err)
+	s, err := dir.Open(t.TempDir())
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	h.do = hosttest.LiveDoer(t)
+	h.Backup = backup.Backup{Do: h.do, Store: s, Dir: t.TempDir(), Host: "db1", Plumb: "test", To: []age.Recipient{h.key.Recipient()}, Words: []string{h.key.Recipient().String()}, Chunk: 64 << 10, Workers: 1, Now: time.Now}
+	h.Sign, h.Public, err = backup.HostKey(t.Context(), h.do, h.Dir, h.Host)
+	must(t, err)
+	return h
+}
+
+// base backs up what is in a directory.
+func (h aHost) base(t *testing.T, data string) manifest.Manifest {
+	t.Helper()
+	res, err := h.Run(t.Context(), backup.Job{Name: "base", Sources: []backup.Source{{Stream: manifest.Stream{Name: "base", Kind: manifest.Command}, Argv: []string{"tar", "-c", "-C", data, "."}}}})
+	must(t, err)
+	return res.Manifest
+}
+
+// restore brings what is in a store forward, as that of a product.
+func (h aHost) restore(t *testing.T, from store.Store, of Engine) Restore {
+	t.Helper()
+	v, err := backup.Vault{Store: from}.Own(t.Context(), h.do, h.Dir)
+	must(t, err)
+	return Restore{Restore: backup.Restore{Vault: v, Do: h.do, Keys: []age.Identity{h.key}, Workers: 1, Books: filepath.Join(t.TempDir(), "books")}, Do: h.do, Engines: []Engine{of}}
+}
+
 // A disk that gets full amid a restore, on which there was room when it began, is named. Nothing is left of what was unpacked, and with room
 // the same restore goes well.
 func TestDiskFillsUp(t *testing.T) {
@@ -45,22 +84,13 @@ func TestDiskFillsUp(t *testing.T) {
 		t.Skipf("needs a filesystem of its own, which root can mount: %s", out)
 	}
 	t.Cleanup(func() { must(t, exec.Command("umount", under).Run()) })
-	key, err := age.GenerateX25519Identity()
-	must(t, err)
-	s, err := dir.Open(t.TempDir())
-	must(t, err)
-	t.Cleanup(func() { _ = s.Close() })
-	d := hosttest.LiveDoer(t)
-	b := backup.Backup{Do: d, Store: s, Dir: t.TempDir(), Host: "db1", Plumb: "test", To: []age.Recipient{key.Recipient()}, Words: []string{key.Recipient().String()}, Chunk: 64 << 10, Workers: 1, Now: time.Now}
-	b.Sign, b.Public, err = backup.HostKey(t.Context(), d, b.Dir, b.Host)
-	must(t, err)
+	h := newHost(t)
 	data, text := t.TempDir(), make([]byte, 4<<20)
 	_, _ = rand.Read(text)
 	must(t, os.WriteFile(filepath.Join(data, "file"), text, 0o644))
-	res, err := b.Run(t.Context(), backup.Job{Name: "base", Sources: []backup.Source{{Stream: manifest.Stream{Name: "base", Kind: manifest.Command}, Argv: []string{"tar", "-c", "-C", data, "."}}}})
-	must(t, err)
+	m := h.base(t, data)
 	other := filepath.Join(under, "other")
-	full := &filling{Store: s, fill: func() { // among those who fetch, who may not end the test
+	full := &filling{Store: h.Store, fill: func() { // among those who fetch, who may not end the test
 		f, err := os.Create(other)
 		if err != nil {
 			t.Error(err)
@@ -72,18 +102,16 @@ func TestDiskFillsUp(t *testing.T) {
 		}
 	}}
 	full.left.Store(20)
-	v, err := backup.Vault{Store: full}.Own(t.Context(), d, b.Dir)
-	must(t, err)
-	r := Restore{Restore: backup.Restore{Vault: v, Do: d, Keys: []age.Identity{key}, Workers: 1, Books: filepath.Join(t.TempDir(), "books")}, Do: d, Engines: []Engine{logged(0)}}
+	r := h.restore(t, full, logged(0))
 	to := Place{filepath.Join(under, "new"), os.Getuid(), os.Getgid()}
-	if _, err := r.Run(t.Context(), res.Manifest, to, Asked{}); err == nil || !strings.HasSuffix(err.Error(), "; no space is left in "+under) || !strings.HasPrefix(hint.Of(err), "make room there") {
+	if _, err := r.Run(t.Context(), m, to, Asked{}); err == nil || !strings.HasSuffix(err.Error(), "; no space is left in "+under) || !strings.HasPrefix(hint.Of(err), "make room there") {
 		t.Errorf("%v, with the hint %q", err, hint.Of(err))
 	}
 	if all, err := filepath.Glob(filepath.Join(under, "*")); err != nil || len(all) != 1 || all[0] != other {
 		t.Errorf("there is %q, %v", all, err)
 	}
 	must(t, os.Remove(other))
-	_, err = r.Run(t.Context(), res.Manifest, to, Asked{})
+	_, err := r.Run(t.Context(), m, to, Asked{})
 	must(t, err)
 	if got, err := os.ReadFile(filepath.Join(to.Dir, "file")); err != nil || !bytes.Equal(got, text) {
 		t.Errorf("%d bytes, %v", len(got), err)

@@ -295,7 +295,7 @@ func (r Restore) full(ctx context.Context, dir string, err error) error {
 	if unknown != nil || room.AvailBytes > 1<<20 {
 		return err
 	}
-	return hint.With(fmt.Errorf("%w; no space is left in %s", err, dir), "make room there, and restore again: nothing is left of this one")
+	return hint.With(fmt.Errorf("%w; no space is left in %s", err, dir), "make room there, and restore again")
 }
 
 // unpack unpacks a base, in which nothing leads elsewhere.

@@ -57,6 +57,16 @@ func mountpoints(told protect.Point) (map[string]string, error) {
 // aside is the directory for what is not to stay, beside the datasets: what ZFS would mount there is none of a server's.
 const aside = ".plumb-restore"
 
+// births gives in which transaction group the snapshot of each dataset was made.
+func births(told protect.Point) map[string]string {
+	of := map[string]string{}
+	for _, m := range told.Members {
+		name, _, _ := strings.Cut(m.Snapshot, "@")
+		of[name] = m.Birth
+	}
+	return of
+}
+
 // Onto restores the backup of a point to datasets below another, which are mounted, and brings the server in them to the moment. It gives
 // the directory of the server's data. What is there of an earlier restore is gone on with, and what a killed one has replayed is taken back.
 func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Point, to Place, a Asked) (w Way, data string, err error) {
@@ -76,7 +86,7 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 		return w, "", err
 	}
 	told.Server.UID, told.Server.GID = to.UID, to.GID
-	as, mounting, names := told.Server.As(r.Do.About().Root), backup.Mounting{Where: where}, []string(nil)
+	as, mounting, names := told.Server.As(r.Do.About().Root), backup.Mounting{Where: where, Born: births(told)}, []string(nil)
 	if len(as) > 0 {
 		mounting.Owner = fmt.Sprintf("%d:%d", to.UID, to.GID)
 	}
@@ -100,8 +110,8 @@ func (r Restore) Onto(ctx context.Context, m manifest.Manifest, told protect.Poi
 	var lacks []string
 	for _, one := range all {
 		names = append(names, one.Dataset)
-		if set := m.Facts[backup.Unsent+one.From]; set != "" {
-			lacks = append(lacks, "its properties are in no stream: zfs set "+set+" "+one.Dataset)
+		if text := backup.Lacking(m, one); text != "" {
+			lacks = append(lacks, text)
 		}
 	}
 	if err == nil {

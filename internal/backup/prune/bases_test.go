@@ -2,6 +2,7 @@ package prune
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -31,26 +32,23 @@ func TestNewestBaseStays(t *testing.T) {
 	equal(t, "backups", l.there(t), []string{base, dumps[2], dumps[3]})
 }
 
-// point backs up a point on ZFS of the server whose log is archived, taken in a segment; 0: where is not known.
-func (l *logged) point(t *testing.T, n uint64) string {
+// point backs up a point on ZFS of the server whose log is archived, taken in a segment, with facts besides.
+func (l *logged) point(t *testing.T, n uint64, facts map[string]string) string {
 	t.Helper()
 	j := l.job("")
 	j.Server, j.Point = "postgres:5432", fmt.Sprintf("20261126T12000%dZ-0001", n)
-	j.Facts = map[string]string{"flavor": "postgres", "identity": "7", "timeline": "1", "taken": l.Now().Add(-10 * 24 * time.Hour).UTC().Format(time.RFC3339Nano)}
-	if n > 0 {
-		j.Facts["lsn"] = wal.Text(n*segment + 40)
-	}
+	j.Facts = map[string]string{"flavor": "postgres", "identity": "7", "timeline": "1", "lsn": wal.Text(n*segment + 40), "taken": l.Now().Add(-10 * 24 * time.Hour).UTC().Format(time.RFC3339Nano)}
+	maps.Copy(j.Facts, facts)
 	return l.run(t, j)
 }
 
-// Log is replayed onto points too: one that stays keeps what comes behind it, though a base begins later, and the newest stays itself. One of
-// which it is not known where it was taken keeps what was archived since a day before that, however late it was sent.
+// Log is replayed onto points too: one that stays keeps what comes behind it, though a base begins later, and the newest stays itself.
 func TestLogsGoWithPoints(t *testing.T) {
 	l := newLogged(t)
 	l.wal(t, 1, 1, 2, 3)
-	old := l.point(t, 2)
+	old := l.point(t, 2, nil)
 	l.wal(t, 1, 4, 5)
-	l.point(t, 3)
+	l.point(t, 3, map[string]string{"mode": "crash"})
 	l.run(t, l.pg(1, 4))
 	for range 2 {
 		l.prune(t, "last=1", 0)
@@ -61,17 +59,32 @@ func TestLogsGoWithPoints(t *testing.T) {
 	if left := strings.Join(l.there(t), " "); strings.Contains(left, old) {
 		t.Errorf("there is %s", left)
 	}
-	l.wal(t, 1, 6)
-	unknown := l.point(t, 0)
-	l.run(t, l.pg(1, 6))
-	l.run(t, l.pg(1, 6))
-	for range 2 {
-		l.prune(t, "last=1", 0)
-		l.pass(73 * time.Hour)
-	}
-	equal(t, "there", l.pieces(t), []string{"1-3", "1-4", "1-5", "1-6"})
-	if got := l.plan(t).Logs[0].Why; !strings.Contains(got, "where backup "+unknown+" begins is not known") {
-		t.Errorf("it says %q", got)
+}
+
+// A point onto which no log can be replayed, because it is of several moments or of a standby, or does not say where its server stood, is no
+// base: it keeps none from staying, nor any log.
+func TestPointsThatAreNoBases(t *testing.T) {
+	for name, facts := range map[string]map[string]string{"several moments": {"mode": "backup-api"}, "a standby": {"mode": "crash", "applied": wal.Text(5*segment + 40)}, "an unknown place": {"mode": "crash", "lsn": ""}} {
+		t.Run(name, func(t *testing.T) {
+			l := newLogged(t)
+			now := func() map[string]string {
+				f := maps.Clone(facts)
+				f["taken"] = l.Now().UTC().Format(time.RFC3339Nano)
+				return f
+			}
+			l.wal(t, 1, 1, 2, 3, 4, 5)
+			l.point(t, 1, now())
+			j := l.pg(1, 3)
+			j.Server = "postgres:5432"
+			base := l.run(t, j)
+			newest := l.point(t, 5, now())
+			for range 3 {
+				l.prune(t, "last=1", 0)
+				l.pass(73 * time.Hour)
+			}
+			equal(t, "backups", l.there(t), []string{base, newest})
+			equal(t, "pieces", l.pieces(t), []string{"1-3", "1-4", "1-5"})
+		})
 	}
 }
 

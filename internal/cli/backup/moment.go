@@ -168,7 +168,7 @@ func (v opened) moment(ctx context.Context, l later, into string) error {
 func (ms Moments) only(points bool) *backup.Only {
 	o := &backup.Only{What: "base backup", Help: "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command"}
 	if points {
-		o.What, o.Help = "backup of a point onto which log can be replayed", "one of a server on ZFS is, if that is PostgreSQL, or MariaDB or MySQL with its binary log; --dir brings a base backup to a moment"
+		o.What, o.Help = "backup of a point onto which log can be replayed", "one of a server on ZFS is, if that is MariaDB or MySQL with its binary log, or PostgreSQL, a primary and in mode crash or freeze; --dir brings a base backup to a moment"
 	}
 	o.Is = func(m manifest.Manifest) bool {
 		return points == (m.Point != "") && slices.ContainsFunc(ms.Engines, func(e moment.Engine) bool { return e.Knows(m) })

@@ -11,39 +11,8 @@ import (
 	"plumb/internal/zfs"
 )
 
-// gate lets a stream through once its beginning shows that it is what is to be sent. By what a stream is resumed, the
-// target says: a token of its making could ask for a snapshot that it was never sent, or for an encrypted one in the clear.
-type gate struct {
-	to   io.Writer
-	fits func(zfs.Head) error
-	head []byte // until there is enough of it
-	open bool
-}
-
-// Write implements io.Writer.
-func (g *gate) Write(text []byte) (int, error) {
-	if g.open {
-		return g.to.Write(text)
-	}
-	g.head = append(g.head, text...)
-	if len(g.head) < zfs.HeadBytes {
-		return len(text), nil
-	}
-	head, err := zfs.ParseHead(g.head)
-	if err == nil {
-		err = g.fits(head)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if _, err := g.to.Write(g.head); err != nil {
-		return 0, err
-	}
-	g.open, g.head = true, nil
-	return len(text), nil
-}
-
-// meant tells of the beginning of a stream whether it may go to the target.
+// meant tells of the beginning of a stream whether it may go to the target. By what a stream is resumed, the target says: a token of its
+// making could ask for a snapshot that it was never sent, or for an encrypted one in the clear.
 func meant(source dataset, sent *Sent) func(zfs.Head) error {
 	return func(h zfs.Head) error {
 		_, ours := source.of(h.To)

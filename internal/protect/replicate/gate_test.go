@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"plumb/internal/zfs"
 )
 
 // stream makes one of a snapshot, as zfs send begins it.
@@ -39,7 +41,7 @@ func TestGate(t *testing.T) {
 	} {
 		for _, size := range []int{1, 50, 1000} {
 			var to bytes.Buffer
-			g := &gate{to: &to, fits: meant(source, &Sent{Way: try.way, Dataset: "vault/copies/tank:db"})}
+			g := &zfs.Gate{To: &to, Fits: meant(source, &Sent{Way: try.way, Dataset: "vault/copies/tank:db"})}
 			var err error
 			for piece := range slices.Chunk(try.text, size) {
 				if _, err = g.Write(piece); err != nil {

@@ -122,8 +122,8 @@ const patience = 40 * time.Second
 func (s *sending) complete(ctx context.Context, source dataset, m protect.Member, sent *Sent) error {
 	return await.Until(ctx, patience, func() (bool, error) {
 		done, err := s.step(ctx, source, m, sent)
-		busy := err != nil && (errors.Is(err, errNothing) || strings.Contains(err.Error(), "busy"))
-		return done || err != nil && !busy, err
+		again := errors.Is(err, errNothing) || await.Busy(err)
+		return done || err != nil && !again, err
 	})
 }
 
@@ -235,7 +235,7 @@ var errTaken = errors.New("the target accepts no more")
 // stream runs both ends. When one fails the other is ended: a stream that is cut is never taken for a whole one.
 func (s *sending) stream(ctx context.Context, argv []string, source dataset, sent *Sent) error {
 	out, in := io.Pipe()
-	through := &gate{to: in, fits: meant(source, sent)}
+	through := &zfs.Gate{To: in, Fits: meant(source, sent)}
 	ended := make(chan error, 1)
 	var flow host.Flow
 	go func() {
@@ -247,7 +247,7 @@ func (s *sending) stream(ctx context.Context, argv []string, source dataset, sen
 	_, err := s.d.Pipe(ctx, host.Pipe{Argv: s.t.reach(s.SSH, receive(s.theirFuse, sent.Dataset)), In: out})
 	out.CloseWithError(errTaken)
 	sentErr := <-ended
-	if through.open {
+	if through.Open() {
 		sent.Bytes += flow.Out
 	}
 	if sentErr != nil && !errors.Is(sentErr, errTaken) {

@@ -23,6 +23,7 @@ type Layout struct {
 	Pool    string                 // "" without ZFS
 	Made    map[string]stack.Value // facts of a pool or filesystem that is made: ashift, layout; nil: it is there
 	Disks   []stack.Ref            // the whole disks under it, as far as they are known
+	Unseen  bool                   // there are others
 	Volumes []provision.Volume
 	Memory  int64 // bytes that the server may take; 0: what the host leaves
 }
@@ -215,7 +216,7 @@ func (l Layout) filesystem(then *stack.Stack, v provision.Volume) {
 		f.Link("dataset")
 	}
 	then.Add(source, stack.Observation{Things: []*stack.Thing{f}})
-	observe.TellDisks(then, f)
+	observe.TellDisks(then, f, !l.Unseen)
 }
 
 // mountedAs names the filesystem of a volume. At a place where another is mounted now, it is another: what is to be moved

@@ -100,6 +100,35 @@ func TestPredictGivesBirthProperties(t *testing.T) {
 	}
 }
 
+// What the disks of a plan are is unknown where not all of them were seen: it is neither that of those that were, nor nothing.
+func TestUnseenDisksAreUnknown(t *testing.T) {
+	k := knowledge(t)
+	s, db, data := recorded(t, "postgres-17", k.Catalog)
+	flash := stack.NewThing("block", "nvme9n1")
+	flash.Set("layer", stack.Text("disk"), "test")
+	flash.Set("solid_state", stack.Bool(true), "test")
+	s.Add("test", stack.Observation{Things: []*stack.Thing{flash}})
+	for _, disks := range [][]stack.Ref{nil, {flash.Ref}} {
+		l := planned(db, data, provision.Volume{Role: "wal", Dataset: "tank/db/log", At: data + "/pg_wal"})
+		l.Disks, l.Unseen = disks, true
+		told := 0
+		for _, f := range l.Stack(s, k.Catalog).OfKind("filesystem") {
+			if f.Text("source") != "tank/db/data" {
+				continue
+			}
+			told++
+			for _, fact := range []string{"solid_state", "write_cache", "virtual_disks", "disk_names", "cloud_volume"} {
+				if v, known := f.Facts[fact]; known {
+					t.Errorf("of %d disks: %s is %v", len(disks), fact, v)
+				}
+			}
+		}
+		if told != 1 {
+			t.Errorf("%d filesystems hold the data", told)
+		}
+	}
+}
+
 // What is there is not made: a dataset that exists keeps its properties, and gets no birth values.
 func TestPredictLeavesWhatIsThere(t *testing.T) {
 	k := knowledge(t)

@@ -124,7 +124,8 @@ func (p *planning) on(at string) string {
 // below finds the whole disks on which the data will be, as far as they were seen, because rules about disks apply too.
 func (p *planning) below(ctx context.Context) error {
 	if pool := p.Stack.Find(stack.Ref{Kind: "pool", Name: p.Layout.Pool}); pool != nil {
-		p.Layout.Disks = pool.Links["disks"]
+		disks, known := pool.Links["disks"]
+		p.Layout.Disks, p.Layout.Unseen = disks, !known
 		return nil
 	}
 	var of []spec.Disk
@@ -134,14 +135,19 @@ func (p *planning) below(ctx context.Context) error {
 	case sp.Filesystem != nil:
 		of = []spec.Disk{sp.Filesystem.Device}
 	}
+	p.Layout.Unseen = len(of) == 0 // what is used was not seen
 	for _, d := range of {
 		name, err := disk.Known(ctx, p.d, d.Path)
 		if err != nil {
 			return err
 		}
+		known := false
 		if b := p.Stack.Find(stack.Ref{Kind: "block", Name: name}); b != nil {
-			p.Layout.Disks = append(p.Layout.Disks, b.Links["disks"]...)
+			var disks []stack.Ref
+			disks, known = b.Links["disks"]
+			p.Layout.Disks = append(p.Layout.Disks, disks...)
 		}
+		p.Layout.Unseen = p.Layout.Unseen || !known
 	}
 	return nil
 }

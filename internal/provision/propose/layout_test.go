@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -71,6 +72,37 @@ func TestAKeyThatNobodyLoadsIsTold(t *testing.T) {
 		p.Stack.Add("test", see)
 		if got := p.locked(); len(got) != want {
 			t.Errorf("%s: %v", use, got)
+		}
+	}
+}
+
+// The disks below a plan count as all of them only where each was seen: of one that was not, as of another machine's, nobody knows what
+// it is.
+func TestDisksThatNobodySaw(t *testing.T) {
+	const one, other = "/dev/plumb-none1", "/dev/plumb-none2"
+	ref := func(name string) stack.Ref { return stack.Ref{Kind: "block", Name: name} }
+	for name, c := range map[string]struct {
+		see    func(o *stack.Observation)
+		spec   spec.Spec
+		disks  int
+		unseen bool
+	}{
+		"a pool":                    {func(o *stack.Observation) { o.New("pool", "tank").Link("disks", ref(one)) }, spec.Spec{Use: "tank"}, 1, false},
+		"a pool of unknown disks":   {func(o *stack.Observation) { o.New("pool", "tank") }, spec.Spec{Use: "tank"}, 0, true},
+		"a pool that was not seen":  {func(*stack.Observation) {}, spec.Spec{Use: "tank"}, 0, true},
+		"a disk":                    {func(o *stack.Observation) { o.New("block", one).Link("disks", ref(one)) }, spec.Spec{Filesystem: &spec.Filesystem{Device: spec.Disk{Path: one}}}, 1, false},
+		"a disk that was not seen":  {func(*stack.Observation) {}, spec.Spec{Filesystem: &spec.Filesystem{Device: spec.Disk{Path: one}}}, 0, true},
+		"one of two that was seen":  {func(o *stack.Observation) { o.New("block", one).Link("disks", ref(one)) }, spec.Spec{Pool: &spec.Pool{Name: "tank", Data: []spec.Disk{{Path: other}, {Path: one}}}}, 1, true},
+		"a volume of unknown disks": {func(o *stack.Observation) { o.New("block", one) }, spec.Spec{Filesystem: &spec.Filesystem{Device: spec.Disk{Path: one}}}, 0, true},
+	} {
+		var see stack.Observation
+		c.see(&see)
+		p := &planning{d: hosttest.LiveDoer(t)}
+		p.Stack, p.Spec = &stack.Stack{}, c.spec
+		p.Stack.Add("test", see)
+		p.Layout.Pool = poolOf(c.spec)
+		if err := p.below(t.Context()); err != nil || len(p.Layout.Disks) != c.disks || p.Layout.Unseen != c.unseen {
+			t.Errorf("%s: %v, unseen %t, %v", name, p.Layout.Disks, p.Layout.Unseen, err)
 		}
 	}
 }

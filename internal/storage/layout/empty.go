@@ -21,11 +21,13 @@ const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 
 
 // busy ends a script that finds something mounted still that is unmounted here, and names a process that has it. One with mounts of its own, as
 // a container that starts, takes a copy of ours along: while it lives the filesystem does, and what is mounted next is that one, or
-// nothing. An undo tries again while somebody may be just leaving.
+// nothing. An undo tries again while somebody may be just leaving. What is looked for in the lists of mounts comes behind its name.
 const busy = `busy() {
-  holder=$(grep -ls " - $2 " /proc/[0-9]*/mountinfo | head -n 1 | cut -d / -f 3)
-  [ -z "$holder" ] || holder="process $holder $(cat "/proc/$holder/comm") has it mounted"
-  echo "$1 is unmounted here, and busy: ${holder:-it is not seen who has it mounted}" >&2
+  of=$1
+  shift
+  holder=$(grep -lsF "$@" /proc/[0-9]*/mountinfo | head -n 1 | cut -d / -f 3)
+  [ -z "$holder" ] || holder="process $holder $(cat "/proc/$holder/comm" 2>/dev/null || :) has it mounted"
+  echo "$of is unmounted here, and busy: ${holder:-it is not seen who has it mounted}" >&2
   exit 1
 }
 `
@@ -35,7 +37,7 @@ const busy = `busy() {
 const letGo = busy + `let_go() {
   device=$(readlink -f -- "$1")
   for in_use in "/sys/fs/$2/${device##*/}" /sys/fs/btrfs/*/devices/"${device##*/}"; do
-    [ ! -e "$in_use" ] || busy "$1" "$2 $device"
+    [ ! -e "$in_use" ] || busy "$1" " - $2 $device "
   done
 }
 `
@@ -55,9 +57,10 @@ umount /mnt
 [ -z "$in" ] || kept "$1" "holds $in"`, "sh", device, kind, options}}
 }
 
-// released refuses a dataset that is unmounted here, and mounted elsewhere: zfs-fuse mounts it nowhere else, and no ZFS destroys it.
+// released refuses a dataset that is unmounted here, and mounted elsewhere: zfs-fuse mounts it nowhere else, and no ZFS destroys it. Its
+// name is no pattern: the dot in one would stand for what another has in that place.
 const released = busy + `released() {
-  ! grep -qs " - \(fuse\.\)\{0,1\}zfs $1 " /proc/[0-9]*/mountinfo || busy "$1" "\(fuse\.\)\{0,1\}zfs $1"
+  ! grep -qsF -e " - zfs $1 " -e " - fuse.zfs $1 " /proc/[0-9]*/mountinfo || busy "$1" -e " - zfs $1 " -e " - fuse.zfs $1 "
 }
 `
 
@@ -100,7 +103,7 @@ look_into() {
   [ ! -d "$at/in" ] || rmdir "$at/in"
   rmdir "$at"
   case "$why:$refusal" in
-  "cannot be looked into:"*busy*)
+  "cannot be looked into:"*"is busy"* | "cannot be looked into:"*"resource busy"*)
     echo "$refusal" >&2
     exit 1 ;;
   esac

@@ -30,6 +30,7 @@ mounts() {
   mkdir -p "$at"; echo "$at" >"$S/at"
   [ -z "$HOLDS" ] || : >"$at/$HOLDS"
 }
+tries() { mounts || { echo "cannot mount '$1': encryption key not loaded" >&2; return 1; }; }
 unmounts() { at=$(cat "$S/at"); [ -z "$HOLDS" ] || rm "$at/$HOLDS"; rm "$S/at"; }
 sets() {
   case "$1" in mountpoint=*) [ ! -e "$S/at" ] || return 1; rmdir "$(cat "$S/mountpoint")" 2>/dev/null ;; esac
@@ -41,7 +42,7 @@ case "$1 $5" in
 get*) cat "$S/$5" ;;
 list*) for name; do :; done; echo "$name" ;;
 set*) changes sets "$2" ;;
-mount*) changes mounts ;;
+mount*) changes tries "$2" ;;
 unmount*) changes unmounts ;;
 destroy*) [ ! -e "$S/held" ] && changes touch "$S/destroyed" ;;
 esac`,
@@ -144,6 +145,7 @@ func TestWhatIsNotSeenIsKept(t *testing.T) {
 		newLooked(t, data, "tank/db/data", "noauto", place),
 		newLooked(t, data, "tank/db/data", "on", place),
 		newLooked(t, data, "tank/db/data", "noauto", "legacy"),
+		newLooked(t, dataset("tank/busy", map[string]string{"canmount": "noauto", "mountpoint": place}).Make.Undo[0], "tank/busy", "noauto", place),
 	} {
 		for _, l.holds = range []string{"", "ibdata1", "unseen"} {
 			l.anew()
@@ -232,6 +234,26 @@ func TestWhatIsHeldElsewhereIsBusy(t *testing.T) {
 		}
 		out, err = l.run("")
 		l.judge("let go of", out, err)
+	}
+}
+
+// One whose name is that of another but for a dot is not taken for the other, which is mounted.
+func TestNamesAreNoPatterns(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "data")
+	l := newLooked(t, dataset("tank/db/a.b", map[string]string{"canmount": "noauto", "mountpoint": place}).Make.Undo[0], "tank/db/a.b", "noauto", place)
+	const grep = "#!/bin/bash\nwords=()\nfor word; do [[ $word == /proc/* ]] || words+=(\"$word\"); done\nPATH=/usr/bin:/bin exec grep \"${words[@]}\" \"$S/mountinfo\"\n"
+	if err := os.WriteFile(filepath.Join(l.bin, "grep"), []byte(grep), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for mounted, want := range map[string]string{"zfs tank/db/a-b": "", "zfs tank/db/a.b": "is unmounted here, and busy", "fuse.zfs tank/db/a.b": "is unmounted here, and busy"} {
+		l.anew()
+		if err := os.WriteFile(filepath.Join(l.dir, "mountinfo"), []byte("36 35 0:44 / /srv/theirs rw - "+mounted+" rw\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := l.run("")
+		if l.has("destroyed") != (want == "") || (err == nil) != (want == "") || !strings.Contains(out, want) {
+			t.Errorf("beside %s: %v: %s", mounted, err, out)
+		}
 	}
 }
 

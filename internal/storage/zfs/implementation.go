@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/observe"
 )
 
@@ -69,7 +70,7 @@ func findDaemon(ctx context.Context, h host.Reader) (doubtful daemon, err error)
 	}
 	for _, name := range comms {
 		comm, err := h.ReadFile(ctx, name)
-		if err != nil || string(bytes.TrimSpace(comm)) != zfsFuse {
+		if err != nil || string(bytes.TrimSpace(comm)) != zfsFuse || pretends(ctx, h, path.Dir(name)) {
 			continue // a process that is gone, or not ours
 		}
 		pid, err := strconv.Atoi(path.Base(path.Dir(name)))
@@ -93,6 +94,13 @@ func findDaemon(ctx context.Context, h host.Reader) (doubtful daemon, err error)
 		return d, nil
 	}
 	return doubtful, nil
+}
+
+// pretends tells whether a process is known to be another user's than root's, as zfs-fuse never is: any user can call one so.
+func pretends(ctx context.Context, h host.Reader, dir string) bool {
+	status, err := h.ReadFile(ctx, path.Join(dir, "status"))
+	uid, known := proc.Keyed(status, "Uid:")
+	return err == nil && known && uid != 0
 }
 
 // maxARC finds the ARC limit on the daemon's command line, in bytes.

@@ -27,7 +27,7 @@ func (Probe) Name() string { return "zfs" }
 // Cost implements observe.Probe. A module has some 350 parameters; zfs-fuse is
 // looked for among all processes.
 func (Probe) Cost() observe.Cost {
-	return observe.Cost{Every: time.Minute, Waits: true, Once: observe.Requests{Files: 10}, Each: map[string]observe.Requests{
+	return observe.Cost{Every: time.Minute, Waits: true, Once: observe.Requests{Files: 11}, Each: map[string]observe.Requests{
 		observe.Running: {Files: 1}, "zfs": {Files: 450, Commands: 6}, "pool": {Files: 2, Commands: 1},
 	}}
 }

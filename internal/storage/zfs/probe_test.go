@@ -195,13 +195,16 @@ func TestLookOnAHostWithoutZFSIsEmpty(t *testing.T) {
 	}
 }
 
-// TestOneZFSFuseOfSeveral: the one that mounts where we look is asked about. The others have lower numbers, and come first.
+// TestOneZFSFuseOfSeveral: the one that mounts where we look is asked about. The others have lower numbers, and come first. The very first is
+// another user's, who calls a process so.
 func TestOneZFSFuseOfSeveral(t *testing.T) {
 	m := hosttest.Map{Files: map[string]string{"/usr/sbin/zfs-fuse": ""}, Links: map[string]string{"/proc/self/ns/mnt": "mnt:[1]"}, Errors: map[string]error{}}
 	for pid, megabytes := range map[string]string{"1100": "16", "1200": "32", "1300": "64"} {
 		m.Files["/proc/"+pid+"/comm"], m.Files["/proc/"+pid+"/cmdline"] = "zfs-fuse\n", "zfs-fuse\x00-n\x00-m\x00"+megabytes+"\x00"
 		m.Links["/proc/"+pid+"/ns/mnt"] = "mnt:[" + pid + "]"
 	}
+	m.Files["/proc/1050/comm"], m.Files["/proc/1050/cmdline"], m.Links["/proc/1050/ns/mnt"] = "zfs-fuse\n", "zfs-fuse\x00-m\x008\x00", "mnt:[1]"
+	m.Files["/proc/1050/status"] = "Name:\tzfs-fuse\nUid:\t1000\t1000\t1000\t1000\n"
 	if s := lookAt(t, m); len(s.Things)+len(s.Gaps) != 0 {
 		t.Errorf("none mounts here: found %v, %v", s.Things, s.Gaps)
 	}

@@ -1,6 +1,12 @@
 package process
 
 import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,12 +95,66 @@ func TestListeningSockets(t *testing.T) {
 	at := map[string]string{}
 	parseTCP([]byte(netTCP), at)
 	parseTCP([]byte(netTCP6), at)
+	parseUnix([]byte(netUnix), at)
+	maps.DeleteFunc(at, func(_, where string) bool { return where == "" })
 	want := map[string]string{
 		"socket:[73219]": "tcp:127.0.0.1:34991",
 		"socket:[61211]": "tcp:[::]:33961",
+		"socket:[73220]": "unix:/tmp/system/m/my.sock",
+		"socket:[73221]": "unix:/srv/my data/my.sock",
 	}
 	if diff := cmp.Diff(want, at); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A line that somebody has written about another's socket by the name of his own sends nobody there: neither about one that listens, on
+// whichever network, nor about one that is connected.
+func TestForgedSockets(t *testing.T) {
+	own, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	f, err := own.(*net.UnixListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() listed {
+		text, err := os.ReadFile("/proc/self/net/unix")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := listed{}
+		parseUnix(text, at)
+		return at
+	}
+	if at := read(); at[link] != "unix:"+own.Addr().String() {
+		t.Errorf("it listens at %q", at[link])
+	}
+	inode := strings.Trim(link, "socket:[]")
+	theirs, err := net.Listen("unix", "@plumb"+inode+"\n0: 2 0 00010000 1 1 "+inode+" /tmp/theirs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	if at := read(); at[link] != forged {
+		t.Errorf("it is taken to listen at %q", at[link])
+	}
+	for _, of := range []string{"73219", "73220"} {
+		at := listed{}
+		parseUnix([]byte(netUnix+"0: 2 0 00010000 1 1 "+of+" /tmp/theirs\n0: 3 0 00000000 1 3 88 /x\n0: 2 0 00010000 1 1 88 /y\n0: 2 0 00010000 1 1 99 /y\n"), at)
+		parseTCP([]byte(netTCP+"9: 0100007F:88AF 0100007F:1234 01 0:0 0:0 0 105 0 99 1 x\n"), at)
+		for _, inode := range []string{of, "88", "99"} {
+			if is := at["socket:["+inode+"]"]; is != forged {
+				t.Errorf("%s is taken to listen at %q", inode, is)
+			}
+		}
 	}
 }
 

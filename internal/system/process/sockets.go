@@ -44,7 +44,11 @@ func (l *look) sockets(t *stack.Thing, s server) {
 		if err != nil {
 			continue // closed meanwhile
 		}
-		if where, ok := at[link]; ok && !slices.Contains(found, where) {
+		switch where := at[link]; {
+		case where == forged:
+			l.gap(t, errForged, "listen")
+			return
+		case where != "" && !slices.Contains(found, where):
 			found = append(found, where)
 		}
 	}
@@ -87,10 +91,28 @@ func (l *look) openFiles(t *stack.Thing, dir string, listed int, more bool) bool
 	return false
 }
 
-// listening reads the listening sockets of a process's network namespace,
-// keyed by what a descriptor's link says.
-func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
-	at := map[string]string{}
+// listed is where the sockets of a network namespace listen, by what a
+// descriptor's link says: "" for those that do not.
+type listed map[string]string
+
+// forged stands for a socket of which the lists say several things. The kernel
+// writes the name of a Unix socket as it is, and whoever gives his a name with a
+// line break writes lines about those of others.
+const forged = "forged"
+
+var errForged = errors.New("net/unix says several things of one of its sockets: somebody has given another a name with a line break")
+
+func (l listed) note(link, where string) {
+	if had, is := l[link]; is && had != where {
+		where = forged
+	}
+	l[link] = where
+}
+
+// listening reads the sockets of a process's network namespace, of TCP those
+// that listen.
+func (l *look) listening(t *stack.Thing, pid int) (listed, bool) {
+	at := listed{}
 	for _, name := range []string{"unix", "tcp", "tcp6"} {
 		// The kernel lists listening sockets before connections, so the head
 		// of a long table is enough for tcp.
@@ -102,27 +124,42 @@ func (l *look) listening(t *stack.Thing, pid int) (map[string]string, bool) {
 			l.gap(t, err, "listen")
 			return nil, false
 		}
-		if name != "unix" {
+		if name == "unix" {
+			parseUnix(data, at)
+		} else {
 			parseTCP(data, at)
-			continue
-		}
-		for link, name := range proc.Listeners(data) {
-			at[link] = "unix:" + name
 		}
 	}
 	return at, true
 }
 
-// parseTCP reads the listening sockets of /proc/net/tcp and tcp6. State 0A is
-// TCP_LISTEN.
-func parseTCP(data []byte, at map[string]string) {
+// parseUnix reads /proc/net/unix.
+func parseUnix(data []byte, at listed) {
+	proc.Sockets(data, func(link, name string) {
+		if name != "" {
+			name = "unix:" + name
+		}
+		at.note(link, name)
+	})
+}
+
+// parseTCP reads the listening sockets of /proc/net/tcp and tcp6, and of the
+// others those of which something was said. State 0A is TCP_LISTEN.
+func parseTCP(data []byte, at listed) {
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)
-		if len(f) < 10 || f[3] != "0A" {
+		if len(f) < 10 {
+			continue
+		}
+		link := "socket:[" + f[9] + "]"
+		if f[3] != "0A" {
+			if _, said := at[link]; said {
+				at.note(link, "")
+			}
 			continue
 		}
 		if addr, ok := parseTCPAddress(f[1]); ok {
-			at["socket:["+f[9]+"]"] = "tcp:" + addr
+			at.note(link, "tcp:"+addr)
 		}
 	}
 }

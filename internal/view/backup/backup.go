@@ -253,8 +253,8 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 			text += ": was there already"
 		}
 		p.Hang(page.Normal, "  ", text)
-		if set := m.Facts[backup.Unsent+r.From]; set != "" {
-			p.Hang(page.Normal, "    ", "its properties are in no stream: zfs set "+set+" "+r.Dataset)
+		if lacks := backup.Lacking(m, r); lacks != "" {
+			p.Hang(page.Normal, "    ", lacks)
 		}
 	}
 	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", bytesText(n), units.Span(took)))

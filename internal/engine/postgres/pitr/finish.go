@@ -162,8 +162,8 @@ func neutral() []postgres.Assignment {
 		{"external_pid_file", ""}, {"cluster_name", "restored by plumb"}, {"archive_cleanup_command", ""}, {"recovery_end_command", ""}}
 }
 
-// script makes a base ready for its first start. recovery.signal comes last: without it the server would take what
-// it has for all.
+// script makes a base ready for its first start. Nothing is written through links, which could lead to the configuration of a server that
+// runs here. recovery.signal comes last: without it the server would take what it has for all.
 const script = `set -efu
 umask 077
 data=$1 major=$2 replace=$3 recovery=$4 neutral=$5 label=$6
@@ -179,6 +179,10 @@ read -r version < PG_VERSION
 [ "$version" = "$major" ] || { echo "it holds data of PostgreSQL $version, and was taken for $major" >&2; exit 1; }
 rm -f standby.signal recovery.signal postmaster.pid postmaster.opts
 conf=postgresql.auto.conf
+for f in $conf postgresql.conf pg_hba.conf pg_ident.conf; do
+	[ -e "$f" ] || rm -f -- "$f" # a link that leads nowhere
+done
+[ ! -L $conf ] || { cp -- $conf $conf.own && mv -T -- $conf.own $conf; }
 if [ "$replace" = yes ]; then
 	[ -e $conf ] || : > $conf
 	printf '\n# Written by Plumb for the recovery.\n%s' "$recovery" >> $conf

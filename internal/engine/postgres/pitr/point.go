@@ -31,19 +31,31 @@ var _ moment.PointEngine = Engine{}
 const (
 	factFlavor   = "flavor"
 	factIdentity = "identity"
-	factPlace    = "lsn" // up to which the server had written just before the snapshots: their log ends there, or later
+	factMode     = "mode"    // former versions did not say
+	factApplied  = "applied" // of a standby alone
+	factPlace    = "lsn"     // up to which the server had written just before the snapshots: their log ends there, or later
 	factLine     = "timeline"
 )
 
 // systemOf is the system identifier of the server of which a backup is a base, or a point that log can be replayed onto; "" for others.
+// A point that counts as one and is refused in the end would stand for a base: it would keep another from staying, and a gap from being told.
 func systemOf(m manifest.Manifest) string {
+	mode := m.Facts[factMode]
 	switch {
 	case m.Point == "":
 		return m.Facts[factSystem]
-	case m.Facts[factFlavor] == product.Postgres && backup.KindOf(m) == manifest.ZFS:
+	case m.Facts[factFlavor] == product.Postgres && backup.KindOf(m) == manifest.ZFS && m.Facts[factPlace] != "" && m.Facts[factApplied] == "" && (mode == "" || ofOneMoment(mode)):
 		return m.Facts[factIdentity]
 	}
 	return ""
+}
+
+// ofOneMoment tells whether the files of a point are of one moment, in whichever datasets.
+func ofOneMoment(mode string) bool { return mode == protect.ModeCrash || mode == protect.ModeFreeze }
+
+// onStandby is the error of a point of a standby: what it has replayed of its log is not known from that alone.
+func onStandby() error {
+	return hint.With(errors.New("it is of a standby"), "log is replayed onto points of a primary: back one of its points up; without --to this one is restored as it is")
 }
 
 // Based implements moment.PointEngine. PostgreSQL itself replays onto the files of one moment: without a backup_label it first replays
@@ -51,9 +63,11 @@ func systemOf(m manifest.Manifest) string {
 // need the label of a backup, and its end.
 func (Engine) Based(m manifest.Manifest, told protect.Point) (manifest.Manifest, error) {
 	switch at, ok := wal.Place(told.Position.LSN); {
-	case told.Mode != protect.ModeCrash && told.Mode != protect.ModeFreeze, !told.OneMoment():
+	case !ofOneMoment(told.Mode), !told.OneMoment():
 		return m, hint.With(fmt.Errorf("point %s was taken in the mode %s: its files are of several moments", told.ID, told.Mode),
 			"log is replayed onto points of mode "+protect.ModeCrash+" or "+protect.ModeFreeze+"; without --to it is restored as it is")
+	case told.Position.Applied != "":
+		return m, fmt.Errorf("point %s: %w", told.ID, onStandby())
 	case !ok || at == 0 || told.Position.Timeline == 0:
 		return m, hint.With(fmt.Errorf("where the log stood when point %s was taken was not noted", told.ID), "take another one, or restore it without --to")
 	}
@@ -218,7 +232,7 @@ func (in inner) control(ctx context.Context, d host.Launcher, a moment.At) (c wa
 	case c.System != in.base.system:
 		err = fmt.Errorf("it holds data of the server %d, and was backed up as that of %d", c.System, in.base.system)
 	case c.State.Standby():
-		err = hint.With(errors.New("it is of a standby"), "log is replayed onto points of a primary: back one of its points up; without --to this one is restored as it is")
+		err = onStandby()
 	case c.Timeline != in.base.timeline:
 		err = changing(c.Timeline, in.base.timeline)
 	}

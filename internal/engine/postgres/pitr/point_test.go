@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/postgres/wal"
@@ -176,9 +178,13 @@ func TestOntoNoPoint(t *testing.T) {
 		"without the end of its log":        {second(14), func(l *landed) { must(l.t, os.Remove(filepath.Join(l.log, wal.Name(1, 3*size, size)))) }, "ends at 0/300000, and the server had written up to 0/300050"},
 		"without any log":                   {second(14), func(l *landed) { must(l.t, os.RemoveAll(l.log)); must(l.t, os.Mkdir(l.log, 0o700)) }, "has no log"},
 		"a tablespace":                      {second(14), func(l *landed) { l.put(wal.Name(1, 3*size, size), spaces(l)) }, "a tablespace was created or dropped"},
-		"another link":                      {second(14), func(l *landed) { must(l.t, os.Symlink("/etc", l.data+"/base")) }, "the link base leads to /etc"},
-		"of another past":                   {second(14), func(l *landed) { l.put(wal.Name(1, 3*size, size), l.segment(1, 3, 11, 9)) }, "is another in " + wal.Name(1, 3*size, size)},
-		"a timeline that was left":          {replay.Target{Text: "the end"}, left, "does not branch off after"},
+		"a pipe": {second(14), func(l *landed) {
+			must(l.t, os.Remove(l.data+"/global/pg_control"))
+			must(l.t, unix.Mkfifo(l.data+"/global/pg_control", 0o600))
+		}, "global/pg_control is a pipe"},
+		"another link":             {second(14), func(l *landed) { must(l.t, os.Symlink("/etc", l.data+"/base")) }, "the link base leads to /etc"},
+		"of another past":          {second(14), func(l *landed) { l.put(wal.Name(1, 3*size, size), l.segment(1, 3, 11, 9)) }, "is another in " + wal.Name(1, 3*size, size)},
+		"a timeline that was left": {replay.Target{Text: "the end"}, left, "does not branch off after"},
 	} {
 		l := newLanded(t)
 		l.kept(13, 14)
@@ -216,6 +222,7 @@ func TestPointsAsBases(t *testing.T) {
 			p.Mode, p.Label, p.Members = protect.ModeFreeze, protect.Crash, []protect.Member{{Birth: "7"}, {Birth: "8"}}
 		},
 		"was not noted": func(p *protect.Point) { p.Position = protect.Position{} },
+		"it is of a standby":               func(p *protect.Point) { p.Position.Applied = p.Position.LSN },
 	} {
 		told := l.told
 		change(&told)
@@ -235,13 +242,25 @@ func TestPointsAsBases(t *testing.T) {
 	if at, _, err := (Engine{}).Begins(m, log); err != nil || at != place(3*size+80, 0) {
 		t.Errorf("of a former version: %+v, %v", at, err)
 	}
-	delete(m.Facts, "lsn")
-	if _, _, err := (Engine{}).Begins(m, log); err == nil {
-		t.Error("where its log stood was not noted")
-	}
 	if is, known := (Engine{}).Alone(m); !is || !known || !(Engine{}).Knows(m) || !(*Gaps)(nil).Base(Server(7), m) {
 		t.Error("a point is whole by itself, and log is replayed onto it")
 	}
+	for mode, is := range map[string]bool{protect.ModeCrash: true, protect.ModeFreeze: true, protect.ModeBackupAPI: false, protect.ModeLocked: false} {
+		m.Facts["mode"] = mode
+		if (Engine{}).Knows(m) != is || (*Gaps)(nil).Base(Server(7), m) != is {
+			t.Errorf("of mode %s it is a base: %t", mode, !is)
+		}
+	}
+	m.Facts["mode"], m.Facts["applied"] = protect.ModeCrash, l.told.Position.LSN
+	if (Engine{}).Knows(m) || (*Gaps)(nil).Base(Server(7), m) {
+		t.Error("no log is replayed onto a point of a standby")
+	}
+	delete(m.Facts, "applied")
+	m.Facts["lsn"] = ""
+	if (Engine{}).Knows(m) {
+		t.Error("where its log stood was not noted")
+	}
+	m.Facts["lsn"] = l.told.Position.LSN
 	m.Streams[0].Kind = manifest.Btrfs
 	if (Engine{}).Knows(m) {
 		t.Error("no log is replayed onto subvolumes")

@@ -49,6 +49,37 @@ func TestWhatACopyStillDoes(t *testing.T) {
 	}
 }
 
+// What a server's data link to as its configuration is on another machine that of another server, or nothing: nothing is written there.
+func TestConfigurationElsewhere(t *testing.T) {
+	for _, replace := range []bool{false, true} {
+		data, other := t.TempDir(), t.TempDir()
+		must(t, os.MkdirAll(filepath.Join(data, "global"), 0o700))
+		must(t, os.MkdirAll(filepath.Join(data, "pg_replslot"), 0o700))
+		for name, text := range map[string]string{"PG_VERSION": "15\n", "backup_label": "START\n", "global/pg_control": "x", other + "/auto": "port = 1\n"} {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(data, name)
+			}
+			must(t, os.WriteFile(name, []byte(text), 0o600))
+		}
+		for name, to := range map[string]string{"postgresql.auto.conf": "auto", "postgresql.conf": "missing", "pg_hba.conf": "missing", "pg_ident.conf": "missing"} {
+			must(t, os.Symlink(filepath.Join(other, to), filepath.Join(data, name)))
+		}
+		at := moment.At{Data: data, Asked: moment.Asked{Replace: replace}}
+		notes, err := Settle(t.Context(), hosttest.LiveDoer(t), at, 15, recovery("0/3000028", 1))
+		if all := strings.Join(notes, "\n"); err != nil || !strings.Contains(all, "it was kept elsewhere") {
+			t.Errorf("replace %t: %q, %v", replace, all, err)
+		}
+		text, err := os.ReadFile(filepath.Join(other, "auto"))
+		if there, bad := os.ReadDir(other); err != nil || bad != nil || len(there) != 1 || string(text) != "port = 1\n" {
+			t.Errorf("replace %t: elsewhere is %v, with %q, %v, %v", replace, there, text, err, bad)
+		}
+		text, err = os.ReadFile(filepath.Join(data, "postgresql.auto.conf"))
+		if err != nil || !strings.Contains(string(text), "recovery_target_lsn = '0/3000028'\n") || strings.Contains(string(text), "port = 1\n") != replace {
+			t.Errorf("replace %t: %q, %v", replace, text, err)
+		}
+	}
+}
+
 func TestStartIsForAShell(t *testing.T) {
 	for dir, want := range map[string]string{"/srv/db": "-D /srv/db -t", "/srv/a b": "-D '/srv/a b' -t"} {
 		if got := Next(moment.At{Dir: dir}, 15, "", "base")[0]; !strings.Contains(got, want) {

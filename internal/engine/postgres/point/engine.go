@@ -52,7 +52,7 @@ func (Engine) Aside(_ *stack.Stack, sv protect.Server, file string) bool {
 // has not replayed; a primary's commits are told to nobody before this moves.
 const standing = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, ` +
 	`CASE WHEN pg_is_in_recovery() THEN (SELECT greatest(c.timeline_id, r.min_recovery_end_timeline) FROM pg_control_checkpoint() c, pg_control_recovery() r) ` +
-	`ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END`
+	`ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END, pg_is_in_recovery()`
 
 // Position implements protect.Engine.
 func (Engine) Position(ctx context.Context, h host.Reader, t host.Target) (protect.Position, error) {
@@ -72,6 +72,9 @@ func position(rows host.Rows, err error) (p protect.Position, _ error) {
 	p.LSN = host.Text(row, 0)
 	if _, ok := wal.Place(p.LSN); !ok {
 		return protect.Position{}, fmt.Errorf("read the server's position: %q is not a position in its log", p.LSN)
+	}
+	if host.Text(row, 2) == "t" {
+		p.Applied = p.LSN
 	}
 	p.Timeline, err = strconv.Atoi(host.Text(row, 1))
 	return p, err

@@ -91,12 +91,15 @@ done
 unset IFS
 `
 
-// relinkScript does that alone, for data that is to be where the server had it in the end: the links lead there from here as well.
+// relinkScript does that alone, for data that is to be where the server had it in the end: the links lead there from here as well. Who reads
+// a pipe would wait for ever.
 const relinkScript = `set -efu
 exec 2>&1
 data=$1 relative=yes
 shift
 ` + atScript + `at "$data"
+pipe=$(find -P . -type p -printf '%P' -quit)
+[ -z "$pipe" ] || fail "$pipe is a pipe"
 ` + linkScript
 
 // Relink leads the links of a server's data, which was restored with all that they lead to below a root, to what was restored.

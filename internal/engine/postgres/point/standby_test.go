@@ -35,6 +35,9 @@ func TestPointsOfStandby(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if of, err := s.e.Position(t.Context(), s.doer, s.target); err != nil || of.Applied != "" || at.Applied != at.LSN {
+			t.Errorf("the primary is at %s, the standby at %s, %v", of, at, err)
+		}
 		crash := standby.copyOf(protect.ForDrill, at)
 		standby.instant(crash)
 		a, stop := standby.start(crash)
