@@ -32,6 +32,9 @@ func testCatalog() *catalog.Catalog {
 			"sync_binlog": knob("mysql", "sync_binlog", catalog.Int, catalog.Now, map[string]string{"0": catalog.MayLose}),
 			"buffer":      knob("mysql", "buffer", catalog.Bytes, catalog.Restart, nil),
 		}},
+		"postgres": {Name: "postgres", Facts: map[string]*catalog.Fact{
+			"workers": knob("postgres", "workers", catalog.Int, catalog.Reload, nil),
+		}},
 		"host": {Name: "host", Facts: map[string]*catalog.Fact{
 			"overcommit": knob("host", "overcommit", catalog.Int, catalog.Now, nil),
 		}},
@@ -96,6 +99,24 @@ func TestLessDurableIsWithheld(t *testing.T) {
 	a = From([]rule.Evaluation{v}, testStack(), testCatalog(), Options{AllowUnsafe: true})
 	if len(a.Plan.Steps) != 1 || a.Plan.Steps[0].DurabilityTo != catalog.MayLose {
 		t.Errorf("--allow-unsafe does not allow: %+v", a.Plan)
+	}
+}
+
+// TestCommandLinesOverrideFiles: advice to write a setting into a file, and to reload, would have no effect.
+func TestCommandLinesOverrideFiles(t *testing.T) {
+	for origin, want := range map[string]Step{
+		stack.FromFile:    {Effect: catalog.Reload, Note: "as many as disks"},
+		stack.FromCommand: {Effect: catalog.Restart, Note: "it is on the server's command line, which overrides every file: change it there; as many as disks"},
+	} {
+		var see stack.Observation
+		see.New(pg.Kind, pg.Name).Setting("workers", stack.Int(1), "test", stack.Origin{From: origin})
+		var s stack.Stack
+		s.Add("test", see)
+		v := fires("a", rule.Slow, []stack.Ref{pg}, rule.Remedy{Knob: stack.Knob{Of: pg, Name: "workers"}, To: stack.Int(4), Note: "as many as disks"})
+		a := From([]rule.Evaluation{v}, &s, testCatalog(), Options{})
+		if len(a.Plan.Steps) != 1 || a.Plan.Steps[0].Effect != want.Effect || a.Plan.Steps[0].Note != want.Note {
+			t.Errorf("%s: the plan is %+v", origin, a.Plan.Steps)
+		}
 	}
 }
 

@@ -3,8 +3,10 @@ package advise
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/product"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 )
@@ -57,6 +59,19 @@ func step(v rule.Evaluation, r rule.Remedy, s *stack.Stack, cat *catalog.Catalog
 	st.DurabilityFrom, st.DurabilityTo = class(f, st.From), class(f, st.To)
 	if f != nil && f.Knob != nil {
 		st.Effect = f.EffectOn(s.Find(r.Knob.Of))
+	}
+	return started(st, s.Find(r.Knob.Of))
+}
+
+// started says so where a server was started with another value on its command line. That overrides every file, so the new value has
+// no effect in one, and neither has a reload.
+func started(st Step, server *stack.Thing) Step {
+	if server == nil || !product.IsServer(st.Knob.Of.Kind) || st.Effect != catalog.Reload && st.Effect != catalog.Restart {
+		return st
+	}
+	if o := server.Facts[st.Knob.Name].Origin; o != nil && o.From == stack.FromCommand {
+		st.Effect = catalog.Restart
+		st.Note = strings.TrimSuffix("it is on the server's command line, which overrides every file: change it there; "+st.Note, "; ")
 	}
 	return st
 }

@@ -94,6 +94,25 @@ func TestRulesOfProductsThatAreNotHereWereNotJudged(t *testing.T) {
 	}
 }
 
+// TestServersThatWereNotSeenAreNamed: no advice for a server that nobody could log in to is no good news.
+func TestServersThatWereNotSeenAreNamed(t *testing.T) {
+	k := knowledge(t, check.Choice{})
+	for tape, of := range map[string]map[string]string{
+		"no-login":         {"": "mysql:3306 postgres:5432", "postgres": "postgres:5432", "mysql:3306": "mysql:3306", "kernel": ""},
+		"mariadb-zfs-128K": {"": ""},
+	} {
+		s, err := check.Observe(t.Context(), recorded(t, "../../fixtures/"+tape+".tape.gz"), k.Catalog, captured.Phases(k.Catalog), check.DefaultTimeout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for only, want := range of {
+			if got := strings.Join((check.Choice{Only: strings.Fields(only)}).Unseen(s), " "); got != want {
+				t.Errorf("%s, --only %q: %q was not seen, want %q", tape, only, got, want)
+			}
+		}
+	}
+}
+
 // slow is a probe that ends only with its context.
 type slow struct{}
 

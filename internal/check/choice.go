@@ -136,3 +136,14 @@ func (c Choice) Takes(s advise.Step) bool {
 	return len(c.Only) == 0 || c.names(s.Knob.Of.Kind) || slices.Contains(c.Only, s.Knob.Of.String()) ||
 		slices.ContainsFunc(s.Why, func(rule string) bool { return c.names(areaOf(rule)) })
 }
+
+// Unseen names the servers that a choice is about and that Plumb is not logged in to. Hardly a rule about them was judged, so a plan
+// without steps says little.
+func (c Choice) Unseen(s *stack.Stack) (names []string) {
+	for _, t := range s.Things {
+		if in, known := t.Bool("logged_in"); known && !in && (len(c.Only) == 0 || c.names(t.Ref.Kind) || slices.Contains(c.Only, t.Ref.String())) {
+			names = append(names, t.Ref.String())
+		}
+	}
+	return names
+}

@@ -9,6 +9,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"slices"
 
@@ -51,9 +52,23 @@ func (a *app) main(args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
+	out := &checked{Writer: a.Out}
+	root.SetOut(out)
 	root.SetErr(a.Err)
-	return a.Exit(root.ExecuteContext(ctx))
+	return a.Exit(cmp.Or(root.ExecuteContext(ctx), out.err))
+}
+
+// checked remembers the first error of what is written: cobra prints help, and does not ask whether it arrived.
+type checked struct {
+	io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (c *checked) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }
 
 // root makes the command tree.

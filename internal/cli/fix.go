@@ -167,6 +167,9 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 	if err != nil {
 		return err
 	}
+	if unseen := know.Choice.Unseen(x.Stack); len(unseen) > 0 && f.file == "" && len(f.set) == 0 {
+		fmt.Fprintf(a.Err, "note: hardly a rule about %s was judged, as Plumb is not logged in there; plumb check says why\n", strings.Join(unseen, ", "))
+	}
 	draft, err := x.Prepare(ctx, plan)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -33,6 +34,21 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	walk((&app{Shell: shell.Shell{Out: io.Discard}}).root())
 	if pages < 20 {
 		t.Fatalf("only %d commands", pages)
+	}
+}
+
+// full is a device without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestHelpThatDoesNotArrive is an error, as of any other output.
+func TestHelpThatDoesNotArrive(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"check", "--help"}, {"help", "check"}, {"help", "look"}, {"lab"}, {}} {
+		var said bytes.Buffer
+		if code := Main(args, strings.NewReader(""), full{}, &said); code != shell.ExitUnread || !strings.Contains(said.String(), "no space left") {
+			t.Errorf("plumb %s, to a full device, ends with %d and says %q", strings.Join(args, " "), code, said.String())
+		}
 	}
 }
 

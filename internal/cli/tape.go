@@ -111,7 +111,7 @@ func (a *app) runCapture(ctx context.Context, src shell.Source, output string, f
 	if err := writeTape(output, force, t); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "%s: %s. Look through it before you send it: zless %s\n", shell.OneLine(output), units.Count(len(t.Entries), "answer"), output)
+	fmt.Fprintf(a.Err, "%s: %s. Look through it before you send it: %s %s\n", shell.OneLine(output), units.Count(len(t.Entries), "answer"), pager(output), shell.OneLine(output))
 	return nil
 }
 
@@ -141,4 +141,12 @@ func writeTape(name string, force bool, t *tape.Tape) error {
 		return hint.With(fmt.Errorf("write the tape to %s: %w", name, hint.Cause(err)), "plumb capture -o FILE needs a place where you may write and that has space")
 	}
 	return nil
+}
+
+// pager is the program that shows a tape, which may be compressed.
+func pager(tape string) string {
+	if strings.HasSuffix(tape, ".gz") {
+		return "zless"
+	}
+	return "less"
 }

@@ -79,5 +79,5 @@ func NotKnown(cat *catalog.Catalog, ids []string, name string) error {
 		}
 	}
 	slices.Sort(known)
-	return hint.Usage(fmt.Sprintf("no rule, setting or fact is called %q", name), cmp.Or(hint.Meant(name, known), "plumb rules lists the rules"))
+	return hint.Usage(fmt.Sprintf("no rule, setting, fact or verdict is called %q", name), cmp.Or(hint.Meant(name, known), "plumb rules lists the rules"))
 }

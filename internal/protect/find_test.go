@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
@@ -80,6 +81,19 @@ func TestADirectoryOfManyRolesIsMissingOnce(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"/tmp/db"}) && !slices.Equal(got, []string{"/tmp/db", "/far/ts"}) {
 		t.Errorf("outside are %q", got)
+	}
+}
+
+// TestWhatToDoWithoutSnapshots: what lies outside is moved to the data, unless the data lie outside themselves.
+func TestWhatToDoWithoutSnapshots(t *testing.T) {
+	stray := []Stray{{Path: "/x", Why: "on ext4"}}
+	for want, set := range map[string]Set{
+		"move it to the filesystem of the data":                               {Volumes: make([]Volume, 1), Strays: stray},
+		"plumb backup --command backs up the output of the server's own back": {Strays: stray},
+	} {
+		if help := hint.Of(Plan{Set: set}.Possible()); !strings.HasPrefix(help, want) {
+			t.Errorf("the hint is %q, want %q", help, want)
+		}
 	}
 }
 

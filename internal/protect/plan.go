@@ -78,9 +78,11 @@ func (p Plan) Choose(name string) (Mode, error) {
 // Possible is an error if no point can be taken, whatever the mode.
 func (p Plan) Possible() error {
 	if len(p.Set.Strays) > 0 {
-		s := p.Set.Strays[0]
-		return hint.With(fmt.Errorf("a point of %s would not include %s%s", p.Server.Ref, s, more(len(p.Set.Strays)-1)),
-			cmp.Or(s.Hint, "move it to the filesystem of the data, or snapshot its storage with --with COMMAND"))
+		s, help := p.Set.Strays[0], "move it to the filesystem of the data, or snapshot its storage with --with COMMAND"
+		if len(p.Set.Volumes) == 0 {
+			help = "plumb backup --command backs up the output of the server's own backup program; --with COMMAND snapshots the storage in your way"
+		}
+		return hint.With(fmt.Errorf("a point of %s would not include %s%s", p.Server.Ref, s, more(len(p.Set.Strays)-1)), cmp.Or(s.Hint, help))
 	}
 	if len(p.Set.Volumes) == 0 {
 		return hint.With(fmt.Errorf("it is not known where %s keeps its data", p.Server.Ref), "run as root; plumb stack shows what is seen")

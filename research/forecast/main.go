@@ -1,6 +1,6 @@
 // Program forecast judges plumb forecast space on series of which it is only
 // shown the beginning: real ones, and synthetic ones whose slope changes. It
-// prints the table of docs/forecast.md.
+// prints the tables of docs/forecast.md and of the README beside this file.
 //
 //	cd research && go run ./forecast -data DIR
 //

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	backupcli "plumb/internal/cli/backup"
 	"plumb/internal/hint"
 	"plumb/internal/protect/policy"
 	"plumb/internal/units"
@@ -16,6 +17,11 @@ import (
 func (o asked) unit() (string, error) {
 	if o.emit != "systemd" {
 		return "", hint.Usage(fmt.Sprintf("there is no form %q", o.emit), "use systemd")
+	}
+	if len(o.recipients) > 0 || o.recipientsFile == "" { // what is wrong with them would keep the service from starting
+		if _, err := backupcli.Recipients(o.recipients, ""); err != nil {
+			return "", err
+		}
 	}
 	program, err := os.Executable()
 	if err != nil {

@@ -36,9 +36,10 @@ func (v *verbs) key() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key",
 		Short: "print the public key with which this host signs its backups",
-		Long: `Key prints the public key with which this host's backups are checked. Keep it
-with the key that opens them, on paper or on another machine: plumb restore
---trust takes it. plumb backup sheet prints everything that should be kept.
+		Long: `Key prints the public key with which this host's backups are checked. If this host
+has no key yet, it makes one. Keep it with the key that opens them, on paper or on
+another machine: plumb restore --trust takes it. plumb backup sheet prints all that
+should be kept.
 
 --rotate makes a new key. Both keys sign the change, and the next backup puts it
 into the store: whoever trusts the old key then trusts what the new one signs too,

@@ -30,8 +30,8 @@ func wearCommand(s *shell.Shell) *cobra.Command {
 		Short: "say when each SSD has used up its rated endurance",
 		Long: `Wear predicts the day on which each SSD has used up its rated endurance, from the
 percentage used that it reported over time: from a recording of plumb watch, or a
-CSV file. An SSD reports whole per cents, and no date is predicted before the value
-has risen by two.
+CSV file. An SSD reports a whole number of per cent, and no date is predicted before
+the value has risen by two.
 
 ` + modelExits,
 		Example: `  plumb forecast wear

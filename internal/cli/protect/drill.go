@@ -55,7 +55,8 @@ func (v *verbs) drill() *cobra.Command {
 		Long: `Drill clones the snapshots of a point, removes identity and outward connections from
 the copy, starts a server on it without network and with little memory, waits for
 its recovery, runs the server's own checks, reads its position, and removes all of
-it again. A point that passed is proven; only then is it a backup.
+it again. A point that passed is proven. It is still lost with the disks that it is
+on: plumb replicate and plumb backup send it elsewhere.
 
 A copy of a point that was taken under a lock must recover exactly to the position
 that was read under it. The server of the point is not touched: the copy's process

@@ -73,7 +73,7 @@ func Command(s *shell.Shell, a Adapters) *cobra.Command {
 		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each role
 of a server, its data moved there, and its settings. SPEC says what, not how: every
 value comes from the rules of plumb check, applied to the host as it will be. So
-check reports nothing above a note afterwards.
+check reports nothing above a note afterwards, except what no setting can change.
 
 It shows every step, what of it is final, and what check will report afterwards,
 and asks. Each stage is a change in the journal. If it is killed at any moment,

@@ -29,7 +29,7 @@ const (
 
 // Wear forecasts when an SSD has used up its rated endurance.
 //
-// It tells whole per cents, so that between two readings the true wear rose by
+// It tells whole numbers of per cent, so that between two readings the true wear rose by
 // up to one more or less than they say: that is the doubt of a short series. How
 // much the parts of the series differ is the other, and the larger one counts.
 func Wear(name string, readings []Worn) Result {
@@ -64,7 +64,7 @@ func wearOf(name string, all []Worn) Result {
 	ends := func(rate float64) float64 { return float64(last.At.Unix()) + (usedUp-last.Percent)/rate*day24 }
 	if rose < leastWear {
 		return refused("record it until it has risen by 2 %",
-			"%s: the wear rose by %g %% in %.0f days, which is within the rounding to whole per cents; at that pace it lasts %s", name, rose, days, atLeastUntil(last, ends((rose+1)/days)))
+			"%s: the wear rose by %g %% in %.0f days, which is within the rounding to a whole number of per cent; at that pace it lasts %s", name, rose, days, atLeastUntil(last, ends((rose+1)/days)))
 	}
 	rate := rose / days
 	half := max(1/days, doubtOfPace(all, rose))

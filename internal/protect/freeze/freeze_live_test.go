@@ -199,7 +199,7 @@ func TestNothingToFreeze(t *testing.T) {
 const envFreeze = "PLUMB_FREEZE"
 
 // Killed while the server stands still, or (every fifth time) is being made to, it leaves a server that goes on. How soon is measured, and promised
-// nowhere in a test: docs/protect.md has what was seen.
+// nowhere in a test: test/points/README.md has what was seen.
 func TestKilledWhileFrozen(t *testing.T) {
 	if told := os.Getenv(envFreeze); told != "" {
 		freezeAndWait(t, told)

@@ -45,7 +45,7 @@ func Open(name string) (*Dir, error) {
 		err = fmt.Errorf("open the place for backups: %w", err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = hint.With(err, "mount it, or create it with mkdir: Plumb does not, because it could be the directory of a disk that is not mounted")
+		err = hint.With(err, "mount its disk, or correct the path; a new place has to be made with mkdir, as Plumb takes a missing directory for a disk that is not mounted")
 	}
 	if err != nil {
 		return nil, err

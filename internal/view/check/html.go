@@ -38,7 +38,7 @@ func HTML(r check.Report, o PageOptions) ([]byte, error) {
 }
 
 func web(name string) page.Web {
-	return page.Web{Files: webPages, Name: name, Styles: []string{"check.css"}, Funcs: template.FuncMap{"ticks": ticks}}
+	return page.Web{Files: webPages, Name: name, Styles: []string{"check.css"}, Funcs: template.FuncMap{"ticks": ticks, "counted": units.Count[int]}}
 }
 
 // piece is a piece of a sentence: plain, or what stood between backticks.

@@ -128,6 +128,23 @@ func hostileReport() check.Report {
 	return r
 }
 
+// TestRulesBeyondTheMostFrequentAreCounted: one of them is a rule, several are rules.
+func TestRulesBeyondTheMostFrequentAreCounted(t *testing.T) {
+	for n, want := range map[int]string{maxFrequent + 1: "<summary>1 other rule</summary>", maxFrequent + 2: "<summary>2 other rules</summary>"} {
+		r := check.Report{Stack: &stack.Stack{}, Catalog: &catalog.Catalog{}}
+		for i := range n {
+			r.Advice.Findings = append(r.Advice.Findings, advise.Finding{Rule: &rule.Rule{ID: fmt.Sprintf("a/%02d", i), Harm: rule.Slow}, Cases: []advise.Case{{Title: "it is slow"}}})
+		}
+		var sum Summary
+		if err := sum.AddPage("one", r, PageOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if page, err := sum.HTML("tapes"); err != nil || !strings.Contains(string(page), want) {
+			t.Errorf("the page of %d rules has no %s, %v", n, want, err)
+		}
+	}
+}
+
 func TestPageEscapesWhatItShows(t *testing.T) {
 	var sum Summary
 	if err := sum.AddPage(viewtest.HostileText, hostileReport(), PageOptions{}); err != nil {

@@ -49,6 +49,14 @@ func damaged(since, until int64, why string) Lost {
 	return Lost{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Why: why, Hint: "the disk may be failing: see the kernel's log"}
 }
 
+// errNone is fs.ErrNotExist in words about a recording.
+var errNone error = none{}
+
+type none struct{}
+
+func (none) Error() string   { return "there is none" }
+func (none) Is(e error) bool { return e == fs.ErrNotExist }
+
 // OpenReader opens the recording of a directory. The error is fs.ErrNotExist
 // when there is none, and ErrNewer when a newer plumb wrote it.
 func OpenReader(ctx context.Context, dir string) (*Reader, error) {
@@ -65,7 +73,7 @@ func openReader(ctx context.Context, where string) (*Reader, error) {
 		return nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, File)); errors.Is(err, fs.ErrNotExist) {
-		return nil, hint.With(fmt.Errorf("there is none: %w", fs.ErrNotExist), "plumb watch record makes one; --dir names its directory")
+		return nil, hint.With(errNone, "plumb watch record makes one; --dir names its directory")
 	} else if err != nil {
 		return nil, hint.With(err, "run it as root, or as the user who records")
 	}

@@ -70,7 +70,7 @@ func TestHolder(t *testing.T) {
 	time.Sleep(time.Minute)
 }
 
-// When we are killed while the lock is held, the server is free. How soon is measured, and promised nowhere in a test: docs/protect.md
+// When we are killed while the lock is held, the server is free. How soon is measured, and promised nowhere in a test: test/points/README.md
 // has what was seen.
 func TestKilledHolder(t *testing.T) {
 	onEach(t, func(s *source) {
