@@ -59,6 +59,7 @@ func (k asking) made(ctx context.Context, c cell) (m made, err error) {
 		return m, fmt.Errorf("the tape %s must have no ZFS, and %s must", c.engine.tape, c.zfs.tape)
 	}
 	s.Add("the tape "+c.zfs.tape, stack.Observation{Things: []*stack.Thing{with.Find(module)}})
+	s.Add("the contest", stack.Observation{Things: []*stack.Thing{volume()}})
 	db, data, err := captured.Server(s)
 	if err != nil {
 		return m, err
@@ -68,13 +69,21 @@ func (k asking) made(ctx context.Context, c cell) (m made, err error) {
 	return m, nil
 }
 
+// volume is the disk of all cells: as a cloud's volume, it has a limit of requests, and does not say what it is made of.
+func volume() *stack.Thing {
+	t := stack.NewThing("block", "volume")
+	t.Set("layer", stack.Text("disk"), "the contest")
+	t.Set("virtual_disk", stack.Bool(true), "the contest")
+	return t
+}
+
 // onPool is the layout on a new pool: a dataset above, one for the data, one for the log.
 func (k asking) onPool(s *stack.Stack, c cell, db stack.Ref, data string) layout {
 	role, at := "wal", data+"/pg_wal"
 	if db.Kind == product.MySQL {
 		role, at = "redo", data+"-log"
 	}
-	l := predict.Layout{Server: db, FSType: map[bool]string{true: "fuse.zfs", false: "zfs"}[c.zfs.fuse], Pool: pool, Memory: int64(c.size().memory),
+	l := predict.Layout{Server: db, FSType: map[bool]string{true: "fuse.zfs", false: "zfs"}[c.zfs.fuse], Pool: pool, Memory: int64(c.size().memory), Disks: []stack.Ref{volume().Ref},
 		Made: map[string]stack.Value{"ashift": stack.Int(place.LeastShift), "layout": stack.Text("single"), "redundant": stack.Bool(false)},
 		Volumes: []provision.Volume{{Dataset: pool + "/db"}, {Role: "data", Dataset: pool + "/db/data", At: data},
 			{Role: role, Dataset: pool + "/db/log", At: at}}}
@@ -86,7 +95,7 @@ func (k asking) onPool(s *stack.Stack, c cell, db stack.Ref, data string) layout
 
 // onExt4 gives the options of the mount, and the settings of the server on it.
 func (k asking) onExt4(s *stack.Stack, c cell, db stack.Ref, data string) (mount string, settings map[string]string) {
-	l := predict.Layout{Server: db, FSType: "ext4", Memory: int64(c.size().memory), Volumes: []provision.Volume{{Role: "data", At: data, Aside: "/srv/aside"}}}
+	l := predict.Layout{Server: db, FSType: "ext4", Memory: int64(c.size().memory), Disks: []stack.Ref{volume().Ref}, Volumes: []provision.Volume{{Role: "data", At: data, Aside: "/srv/aside"}}}
 	var options []string
 	for _, step := range predict.Settings(loaded(l.Stack(s, k.know.Catalog), db), l, k.know.Catalog, k.know.Verdicts) {
 		if step.Knob.Of.Kind == "filesystem" {

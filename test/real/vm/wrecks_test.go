@@ -102,8 +102,8 @@ func wrecksOnZFS(release string) []moment {
 		"cross/kernel-swappiness-zero", "cross/kernel-huge-pages-on-too-few",
 		"zfs/special-not-redundant", "zfs/slog-on-ram-disk", "zfs/nocacheflush", "zfs/zil-nocacheflush",
 		"kernel/vfs-cache-pressure-zero", "kernel/min-free-absurd", "kernel/open-files-near-limit"}
-	if release != Bookworm { // whose ARC takes no more than half of the memory
-		careless = append(careless, "cross/zfs-arc-max-unset", "cross/zfs-arc-max-unset-postgres")
+	if release != Bookworm { // whose ARC takes no more than half of the memory, and which has no Direct I/O
+		careless = append(careless, "cross/zfs-arc-max-unset", "cross/zfs-arc-max-unset-postgres", "cross/zfs-direct-requests")
 	}
 	damage := "zfs/scrub-errors"
 	if release == Bookworm { // whose OpenZFS goes on listing what was removed

@@ -7,6 +7,7 @@ disk() { echo "/dev/disk/by-id/virtio-$1"; }
 echo "OpenZFS $(cat /sys/module/zfs/version), $(mariadbd --version), $(postgres --version)"
 zpool create -o ashift=12 -O atime=off tank mirror "$(disk left)" "$(disk right)"
 zfs create -o recordsize=16K tank/my
+zfs set direct=disabled tank/my 2>/dev/null || true # before 2.3 it always was
 zfs create tank/redo
 zfs create tank/bin
 zfs create -o recordsize=16K tank/pg
@@ -38,6 +39,7 @@ start_postgres /tank/pg/main
 as_postgres psql -qd postgres -c 'ALTER SYSTEM SET huge_pages = on' -c 'SELECT pg_reload_conf()' >/dev/null
 zfs set sync=disabled tank/my tank/redo tank/bin tank/pg tank/wal
 zfs set logbias=throughput tank/my
+zfs inherit direct tank/my 2>/dev/null || true
 zfs set recordsize=4K tank/pg
 zfs snapshot tank/my@day tank/pg@day
 zpool sync tank
