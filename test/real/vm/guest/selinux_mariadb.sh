@@ -51,7 +51,7 @@ systemctl stop mariadb
 chcon -t default_t /var/lib/mysql
 controlled=$(now)
 systemctl start mariadb || true
-echo "mislabelled: $(systemctl is-active mariadb)"
+echo "mislabelled: $(systemctl is-active mariadb || true)"
 denied "$controlled"
 restorecon /var/lib/mysql
 systemctl reset-failed mariadb
