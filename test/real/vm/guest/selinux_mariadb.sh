@@ -83,6 +83,7 @@ restorecon -R -F /var/lib/mysql
 restorecon -R -F /srv
 systemctl stop mariadb
 umount /var/lib/mysql /srv/mariadb
+systemctl daemon-reload # which reads fstab
 systemctl start mariadb
 insert
 state "booted on ext4" /var/lib/mysql /srv/mariadb/data
