@@ -46,8 +46,8 @@ It takes no lock and makes nothing.
 
 Plumb proves that the lock held: the same connection, and the same position, before
 and after. If a proof fails, the point counts as a crash point, and the exit code
-says so. Only plumb drill, or --drill here, shows that a server starts on a point. And
-a point is lost with the disks that it is on: plumb replicate and plumb backup send it
+says so. Only plumb drill, or --drill here, shows that a server starts on a point. A
+point is lost with the disks that it is on: plumb replicate and plumb backup send it
 elsewhere.
 
 ` + exits,
