@@ -153,7 +153,11 @@ func (r *run) marks(o outcome, res *Result) (all []Mark) {
 		add(MarkLost, "%s lost and reopened", units.Counted(n, "session", "was", "were"))
 	}
 	if res.Total.Failed > 0 {
-		add(MarkErrors, "%s failed: not in the rate", units.Count(res.Total.Failed, "operation"))
+		why := ""
+		if len(res.Errors) > 0 {
+			why = "; the most frequent error, with those that were tried again: " + res.Errors[0].Message
+		}
+		add(MarkErrors, "%s failed: not in the rate%s", units.Count(res.Total.Failed, "operation"), why)
 	}
 	if l := res.Open; l != nil && l.Saturated {
 		add(MarkSaturated, "saturated: %.0f/s were due, %.0f/s were served; %d were still waiting at the end, and their response times are not included", l.Offered, l.Served, l.Waiting)

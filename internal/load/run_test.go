@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -327,12 +328,13 @@ func TestTheLastOperationIsTriedAgain(t *testing.T) {
 	f.do = func(n int64, _ *Tally) error {
 		time.Sleep(70 * time.Millisecond)
 		if time.Since(f.start) > 15*time.Second {
-			return &Failure{Class: Retry, Code: "1213"}
+			return &Failure{Class: Retry, Code: "1213", Message: "Deadlock found"}
 		}
 		return nil
 	}
 	inFakeTime(t, f, Options{Threads: 2, Time: 15 * time.Second, Grace: 3 * time.Second, Retries: math.MaxInt32}, func(res *Result, err error) {
-		if err != nil || res.Total.Failed != 2 || !marked(res, MarkStuck) {
+		said := slices.ContainsFunc(res.Marks, func(m Mark) bool { return m.Kind == MarkErrors && strings.Contains(m.Text, "Deadlock found") })
+		if err != nil || res.Total.Failed != 2 || !marked(res, MarkStuck) || !said {
 			t.Fatalf("%d failed, marks %v, %v", res.Total.Failed, res.Marks, err)
 		}
 	})
