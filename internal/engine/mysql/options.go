@@ -74,13 +74,9 @@ func (l *look) removed(all []assigned) {
 	unproven := func(a assigned) bool {
 		return !a.loose && a.origin.From != stack.FromCommand && l.changedSince(a.origin.File)
 	}
-	optionless, told := map[string]bool{}, true
-	if slices.ContainsFunc(all, func(a assigned) bool { return l.has(a.name) && unproven(a) }) {
-		optionless, told = l.optionless()
-	}
 	fatal, ignored := []string{}, []string{}
 	for _, a := range all {
-		if optionless[a.name] && unproven(a) {
+		if l.has(a.name) && Optionless(a.name) && unproven(a) {
 			fatal = append(fatal, fmt.Sprintf("%s (%s): no option sets this variable", a.name, originText(a.origin)))
 			continue
 		}
@@ -103,29 +99,9 @@ func (l *look) removed(all []assigned) {
 		}
 	}
 	if _, known := l.started(); known {
-		if told {
-			l.t.Set("removed_options", stack.List(fatal), "option files")
-		}
+		l.t.Set("removed_options", stack.List(fatal), "option files")
 		l.t.Set("ignored_options", stack.List(ignored), "option files")
 	}
-}
-
-// optionless gives the server's variables that no option sets: SET does, or nobody. MariaDB tells which; told is false when it does not.
-func (l *look) optionless() (names map[string]bool, told bool) {
-	names = map[string]bool{}
-	if !l.isMariaDB() {
-		for _, name := range MySQLOptionless() {
-			names[name] = true
-		}
-		return names, true
-	}
-	rows, told := l.query("SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE COMMAND_LINE_ARGUMENT IS NULL", "removed_options")
-	for _, row := range rows.Values {
-		if name := strings.ToLower(host.Text(row, 0)); !OptionApart(name) {
-			names[name] = true
-		}
-	}
-	return names, told
 }
 
 func setsCapacity(all []assigned) bool {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
@@ -42,12 +41,7 @@ func TestLinesOfSettingsThatAreGone(t *testing.T) {
 			t.Fatalf("%s: %v", name, lines)
 		}
 		var obs stack.Observation
-		told := host.Rows{}
-		for _, name := range []string{"TX_ISOLATION", "LARGE_PAGE_SIZE", "TRANSACTION_ISOLATION", "SKIP_EXTERNAL_LOCKING"} {
-			told.Values = append(told.Values, []*string{&name})
-		}
-		h := hosttest.Map{Queries: map[string]host.Rows{"SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE COMMAND_LINE_ARGUMENT IS NULL": told}}
-		l := &look{Probe: NewProbe(hosttest.Catalog(t), nil), ctx: t.Context(), h: h, obs: &obs, t: obs.New("mysql", "3306"),
+		l := &look{Probe: NewProbe(hosttest.Catalog(t), nil), ctx: t.Context(), h: hosttest.Map{}, obs: &obs, t: obs.New("mysql", "3306"),
 			status: map[string]string{"uptime": "3600"}, variables: map[string]string{"tx_isolation": "REPEATABLE-READ", "transaction_isolation": "REPEATABLE-READ", "large_page_size": "0", "skip_external_locking": "ON"},
 			in: &instance{process: seen.Things[0], flavor: c.flavor, version: c.version, groups: []string{"mysqld"},
 				options: optionFiles{files: []optionFile{{path: file, lines: lines, modified: started.Add(c.since)}}}}}
@@ -59,20 +53,5 @@ func TestLinesOfSettingsThatAreGone(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", name, fact, got, want)
 			}
 		}
-	}
-}
-
-// Where the server does not tell which variables no option sets, whether it starts is not known, and what it passes over is.
-func TestLinesWhereTheServerDoesNotTell(t *testing.T) {
-	seen := running("77", []string{"/usr/sbin/mysqld"}, nil)
-	lines, _, _ := parseOptions([]byte("[mysqld]\ntx_isolation = READ-COMMITTED\n"))
-	var obs stack.Observation
-	l := &look{Probe: NewProbe(hosttest.Catalog(t), nil), ctx: t.Context(), h: hosttest.Map{}, obs: &obs, t: obs.New("mysql", "3306"), status: map[string]string{"uptime": "3600"},
-		variables: map[string]string{"tx_isolation": "REPEATABLE-READ"}, in: &instance{process: seen.Things[0], flavor: "mariadb", version: "10.11.14", groups: []string{"mysqld"},
-			options: optionFiles{files: []optionFile{{path: "/etc/my.cnf", lines: lines, modified: hosttest.Map{}.About().Taken}}}}}
-	l.settings()
-	_, removed := l.t.Facts["removed_options"]
-	if _, ignored := l.t.Facts["ignored_options"]; removed || !ignored {
-		t.Errorf("removed_options is known: %v, ignored_options: %v", removed, ignored)
 	}
 }

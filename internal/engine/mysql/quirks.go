@@ -12,19 +12,22 @@ func mysqlTells() []string {
 	return []string{"innodb_version", "large_files_support", "large_page_size", "log_bin_basename", "lower_case_file_system", "relay_log_basename", "version"}
 }
 
-// MySQLOptionless lists variables of MySQL's, of all its versions, to which no option belongs: it has no table that tells. SET changes the
-// others. (NO_CMD_LINE in sql/sys_vars.cc, but for those of which an option stands apart; tx_isolation and tx_read_only are of 5.7.)
-func MySQLOptionless() []string {
-	return append(mysqlTells(), "character_set_connection", "character_set_database", "character_set_results", "character_set_system",
-		"collation_connection", "collation_database", "foreign_key_checks", "hostname", "license", "locked_in_memory", "protocol_version",
-		"sql_auto_is_null", "sql_big_selects", "sql_buffer_result", "sql_log_off", "sql_notes", "sql_quote_show_create", "sql_safe_updates",
-		"sql_select_limit", "sql_warnings", "system_time_zone", "tx_isolation", "tx_read_only", "unique_checks")
-}
-
-// OptionApart tells of a variable of MariaDB's to which no option belongs (NO_CMD_LINE in sql/sys_vars.cc) whether an option of its name is
-// there all the same, apart from it (my_long_options in sql/mysqld.cc).
-func OptionApart(name string) bool {
-	return slices.Contains([]string{"log_bin", "skip_external_locking", "transaction_isolation", "transaction_read_only"}, name)
+// Optionless tells of a variable whether no option sets it: SET does, or nobody. MariaDB has a column for that in its table of variables, which
+// calls others so too, of which an option stands apart, such as transaction_isolation. (NO_CMD_LINE in sql/sys_vars.cc, less what
+// sql/mysqld.cc adds; the programs of MariaDB 10.11 and 11.4 and of MySQL 9.7 were asked.)
+func Optionless(name string) bool {
+	return slices.Contains(strings.Fields("aria_used_for_temp_tables character_set_connection character_set_database character_set_results character_set_system "+
+		"check_constraint_checks collation_connection collation_database default_master_connection error_count external_user "+
+		"foreign_key_checks gtid_binlog_pos gtid_binlog_state gtid_current_pos gtid_seq_no gtid_slave_pos have_compress "+
+		"have_crypt have_dynamic_loading have_geometry have_openssl have_profiling have_query_cache have_rtree_keys have_ssl "+
+		"have_symlink hostname identity in_transaction innodb_version insert_id large_files_support large_page_size last_gtid "+
+		"last_insert_id license locked_in_memory log_bin_basename lower_case_file_system max_insert_delayed_threads "+
+		"protocol_version proxy_user pseudo_slave_mode pseudo_thread_id rand_seed1 rand_seed2 relay_log_basename server_uid "+
+		"skip_parallel_replication skip_replication sql_auto_is_null sql_big_selects sql_buffer_result sql_if_exists "+
+		"sql_log_bin sql_log_off sql_notes sql_quote_show_create sql_safe_updates sql_select_limit sql_slave_skip_counter "+
+		"sql_warnings storage_engine system_time_zone system_versioning_asof time_zone timestamp tx_isolation tx_read_only "+
+		"unique_checks version version_comment version_compile_machine version_compile_os version_malloc_library "+
+		"version_source_revision version_ssl_library warning_count wsrep_gtid_seq_no wsrep_patch_version"), name)
 }
 
 // persistible tells whether SET PERSIST_ONLY takes a variable. The place of

@@ -116,7 +116,7 @@ func (a *alteration) readMariaDB() error {
 	if strings.HasPrefix(at(7), "SESSION ONLY") {
 		return &change.Refusal{Why: a.name + " exists for single sessions only"}
 	}
-	if a.v.noOption = host.Cell(row, 8) == nil && (a.v.static || !OptionApart(a.name)); a.v.noOption && a.v.static {
+	if a.v.noOption = host.Cell(row, 8) == nil && (a.v.static || Optionless(a.name)); a.v.noOption && a.v.static {
 		return &change.Refusal{Why: a.name + " only reports what the server detected, or what was set in another way: it cannot be set"}
 	}
 	return nil

@@ -30,34 +30,32 @@ func (l *live) lines(t *testing.T) {
 		t.Fatalf("it was started by %q", argv)
 	}
 	knows(t, l.flavor, cell(query(t, db, "SELECT VERSION()")[0], 0), argv[:i])
-	names := mysql.MySQLOptionless()
+	var may []string // have no option
+	ask := "SELECT LOWER(VARIABLE_NAME) FROM performance_schema.global_variables"
 	if l.flavor == "mariadb" {
-		names = nil
-		for _, r := range query(t, db, "SELECT LOWER(VARIABLE_NAME) FROM information_schema.SYSTEM_VARIABLES WHERE COMMAND_LINE_ARGUMENT IS NULL") {
-			names = append(names, cell(r, 0))
+		ask = "SELECT LOWER(VARIABLE_NAME) FROM information_schema.SYSTEM_VARIABLES WHERE COMMAND_LINE_ARGUMENT IS NULL"
+	}
+	for _, r := range query(t, db, ask) {
+		if name := cell(r, 0); name != "version" && (l.flavor == "mariadb" || mysql.Optionless(name)) { // that option only tells it
+			may = append(may, name)
 		}
 	}
-	optionless(t, l.flavor, names, argv[:i])
+	optionless(t, l.flavor, may, argv[:i])
 }
 
-// optionless tries variables that no option sets, as MariaDB says itself, and Plumb of MySQL: the program knows none of the names, save those of
-// MariaDB that Plumb knows to stand for options of their own. The option version only tells it.
-func optionless(t *testing.T, flavor string, names, program []string) {
+// optionless tries variables that may have no option, one by one: whether the program knows one of the name is what Plumb says. MySQL does not tell
+// which those are, so only what Plumb says is tried there.
+func optionless(t *testing.T, flavor string, may, program []string) {
 	t.Helper()
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "version" })
-	args := []string{}
-	for _, name := range names {
-		args = append(args, "--loose-"+name+"=1")
-	}
-	out := asks(t, flavor, program, args...)
-	for _, name := range names {
-		apart := flavor == "mariadb" && mysql.OptionApart(name)
-		if unknown := strings.Contains(out, "unknown variable 'loose-"+name+"=1'"); unknown == apart {
+	for _, name := range may {
+		argv := slices.Concat(program, []string{"--no-defaults", "--user=root", "--datadir=" + t.TempDir(), "--" + name + "=1"}, asking(flavor))
+		out, _ := exec.Command(argv[0], argv[1:]...).CombinedOutput() // what is no value is an error too
+		if unknown := strings.Contains(string(out), "unknown variable '"+name+"=1'"); unknown != mysql.Optionless(name) && name != "innodb_purge_rseg_truncate_frequency" { // an option of 10.11, and of 11.4 no more
 			t.Errorf("the program of %s knows an option %s: %t", flavor, name, !unknown)
 		}
 	}
-	if len(names) < 20 {
-		t.Errorf("%d variables: %q", len(names), names)
+	if len(may) < 20 {
+		t.Errorf("%d variables: %q", len(may), may)
 	}
 }
 
@@ -110,10 +108,15 @@ var setAlone = []string{"tx_isolation", "tx_read_only", "large_page_size"}
 // asks has a program read its arguments, and gives what it says of them.
 func asks(t *testing.T, flavor string, program []string, args ...string) string {
 	t.Helper()
+	return runs(t, flavor, program, append(args, asking(flavor)...)...)
+}
+
+// asking has a program read its arguments and end.
+func asking(flavor string) []string {
 	if flavor == "mariadb" {
-		return runs(t, flavor, program, append(args, "--verbose", "--help")...)
+		return []string{"--verbose", "--help"}
 	}
-	return runs(t, flavor, program, append(args, "--validate-config", "--log-error-verbosity=2")...)
+	return []string{"--validate-config", "--log-error-verbosity=2", "--secure-file-priv=NULL"}
 }
 
 // runs runs a server's program that does not go on to serve.
