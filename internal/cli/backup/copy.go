@@ -17,7 +17,6 @@ import (
 	"plumb/internal/cli/value"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/units"
 	view "plumb/internal/view/backup"
 )
 
@@ -104,7 +103,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	done, err := c.Run(ctx, wanted)
 	v.wipe()
 	if err != nil && len(done) > 0 {
-		err = fmt.Errorf("%w (copied: %d of %s)", err, len(done), units.Count(len(wanted), "backup"))
+		err = fmt.Errorf("%w (backups copied: %d of %d)", err, len(done), len(wanted))
 	}
 	if err != nil {
 		return hint.With(err, "run the same command again to continue")

@@ -118,7 +118,7 @@ func TestReplayShowsEachTimeThatAMomentCame(t *testing.T) {
 	s := shell.New(strings.NewReader(""), &out, &out)
 	c := exportCommand(&s)
 	c.SetArgs([]string{"--dir", dir, "--from", "2026-11-25T03:00Z", "--to", "2026-11-25T03:05Z", "--output", filepath.Join(t.TempDir(), "part.om")})
-	if err := c.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "values of a time that was there already are left out") {
+	if err := c.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "values are left out, of a time that was there already") {
 		t.Fatalf("%v, and it says %q", err, out.String())
 	}
 	c = exportCommand(&s)
