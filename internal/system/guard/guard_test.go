@@ -223,7 +223,7 @@ func TestSELinuxLabelsDirectories(t *testing.T) {
 		ops  []change.Op
 		want string
 	}{
-		"do":        {w.Do, `semanage fcontext -a -t mysqld_db_t '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
+		"do": {w.Do, `semanage fcontext -a -t mysqld_db_t '/tank/my\.sql(/.*)?'; restorecon -R -F /tank/my.sql`},
 		// What lies there is not labelled anew: it is copied back with its labels.
 		"undo":      {w.Undo, `semanage fcontext -m -t '{before}' '/tank/my\.sql(/.*)?'`},
 		"undo none": {w.UndoNone, `semanage fcontext -d '/tank/my\.sql(/.*)?'`},

@@ -49,7 +49,7 @@ func optionless(t *testing.T, flavor string, may, program []string) {
 	t.Helper()
 	for _, name := range may {
 		argv := slices.Concat(program, []string{"--no-defaults", "--user=root", "--datadir=" + t.TempDir(), "--" + name + "=1"}, asking(flavor))
-		out, _ := exec.Command(argv[0], argv[1:]...).CombinedOutput() // what is no value is an error too
+		out, _ := exec.Command(argv[0], argv[1:]...).CombinedOutput()                                                                                                       // what is no value is an error too
 		if unknown := strings.Contains(string(out), "unknown variable '"+name+"=1'"); unknown != mysql.Optionless(name) && name != "innodb_purge_rseg_truncate_frequency" { // an option of 10.11, and of 11.4 no more
 			t.Errorf("the program of %s knows an option %s: %t", flavor, name, !unknown)
 		}

@@ -221,8 +221,8 @@ func TestPointsAsBases(t *testing.T) {
 		"the mode freeze: its files are of several moments": func(p *protect.Point) { // the server did not stand still all the time
 			p.Mode, p.Label, p.Members = protect.ModeFreeze, protect.Crash, []protect.Member{{Birth: "7"}, {Birth: "8"}}
 		},
-		"was not noted": func(p *protect.Point) { p.Position = protect.Position{} },
-		"it is of a standby":               func(p *protect.Point) { p.Position.Applied = p.Position.LSN },
+		"was not noted":      func(p *protect.Point) { p.Position = protect.Position{} },
+		"it is of a standby": func(p *protect.Point) { p.Position.Applied = p.Position.LSN },
 	} {
 		told := l.told
 		change(&told)
