@@ -232,7 +232,8 @@ func FuzzParsers(f *testing.F) {
 		parseCmdline(data)
 		parseColons(data)
 		parseLimits(data, "Max open files")
-		at := map[string]string{}
+		at := listed{}
+		parseUnix(data, at)
 		parseTCP(data, at)
 		parseAllocator(data)
 		parseAIO(data)
