@@ -50,8 +50,11 @@ func TestExperimentsFitSchemaAndParser(t *testing.T) {
 			if x.Name != strings.TrimSuffix(filepath.Base(file), ".yaml") {
 				t.Errorf("it is called %s", x.Name)
 			}
-			takes := Estimate(x)
-			if takes.Short || x.Budget == 0 || x.Budget.Minutes() > 15 {
+			takes, most := Estimate(x), 15.0
+			if strings.HasSuffix(x.Name, "-openzfs") { // a machine whose processors are emulated loads data slowly
+				most = 25
+			}
+			if takes.Short || x.Budget == 0 || x.Budget.Minutes() > most {
 				t.Errorf("budget %s, and it takes %+v", x.Budget, takes)
 			}
 			var disk Bytes
