@@ -133,15 +133,19 @@ func (c Choice) Takes(s advise.Step) bool {
 	if len(s.Why) > 0 && !slices.ContainsFunc(s.Why, c.asks) {
 		return false
 	}
-	return len(c.Only) == 0 || c.names(s.Knob.Of.Kind) || slices.Contains(c.Only, s.Knob.Of.String()) ||
-		slices.ContainsFunc(s.Why, func(rule string) bool { return c.names(areaOf(rule)) })
+	return c.about(s.Knob.Of) || slices.ContainsFunc(s.Why, func(rule string) bool { return c.names(areaOf(rule)) })
+}
+
+// about reports whether a choice is about a thing, whatever the rules.
+func (c Choice) about(of stack.Ref) bool {
+	return len(c.Only) == 0 || c.names(of.Kind) || slices.Contains(c.Only, of.String())
 }
 
 // Unseen names the servers that a choice is about and that Plumb is not logged in to. Hardly a rule about them was judged, so a plan
 // without steps says little.
 func (c Choice) Unseen(s *stack.Stack) (names []string) {
 	for _, t := range s.Things {
-		if in, known := t.Bool("logged_in"); known && !in && (len(c.Only) == 0 || c.names(t.Ref.Kind) || slices.Contains(c.Only, t.Ref.String())) {
+		if in, known := t.Bool("logged_in"); known && !in && c.about(t.Ref) {
 			names = append(names, t.Ref.String())
 		}
 	}

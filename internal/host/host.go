@@ -117,6 +117,11 @@ type Stat struct {
 	Resolved  string      `json:"resolved,omitempty"` // path after all symbolic links
 }
 
+// Same tells whether two files are one.
+func (s Stat) Same(other Stat) bool {
+	return s.DevMajor == other.DevMajor && s.DevMinor == other.DevMinor && s.Inode == other.Inode
+}
+
 // Statfs is what statfs(2) says about a filesystem.
 type Statfs struct {
 	Type        int64  `json:"type"`         // magic number

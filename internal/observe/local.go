@@ -48,7 +48,7 @@ func (l Local) Shared(ctx context.Context, h host.Reader, name string) bool {
 	if errors.Is(err, fs.ErrNotExist) && errors.Is(ownErr, fs.ErrNotExist) && name != "/" {
 		return l.Shared(ctx, h, path.Dir(name))
 	}
-	return err == nil && ownErr == nil && theirs.Inode == ours.Inode && theirs.DevMajor == ours.DevMajor && theirs.DevMinor == ours.DevMinor
+	return err == nil && ownErr == nil && theirs.Same(ours)
 }
 
 // Path gives the path by which we get to what the server calls name.

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/paths"
+	"plumb/internal/host/processes"
 	"plumb/internal/stack"
 )
 
@@ -130,23 +131,13 @@ func (p *placer) view(ctx context.Context, pid int) *view {
 // namespace's link, equal mount tables say it, because mount ids are unique on
 // the host and each namespace has its own.
 func (p *placer) sameView(ctx context.Context, dir string) bool {
-	if same, err := SameMounts(ctx, p.h, dir); err == nil {
+	if same, err := processes.SameMounts(ctx, p.h, dir); err == nil {
 		root, err := p.h.Readlink(ctx, dir+"/root")
 		return same && (err != nil || root == "/")
 	}
 	a, err := p.h.ReadFile(ctx, dir+"/mountinfo")
 	b, ownErr := p.h.ReadFile(ctx, "/proc/self/mountinfo")
 	return err == nil && ownErr == nil && string(a) == string(b)
-}
-
-// SameMounts tells whether a process, by its directory in /proc, is in our mount namespace.
-func SameMounts(ctx context.Context, h host.Reader, dir string) (bool, error) {
-	ours, err := h.Readlink(ctx, "/proc/self/ns/mnt")
-	if err != nil {
-		return false, err
-	}
-	theirs, err := h.Readlink(ctx, dir+"/ns/mnt")
-	return theirs == ours, err
 }
 
 // locate finds the mount that holds a path.

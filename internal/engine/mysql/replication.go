@@ -37,19 +37,19 @@ func (l *look) passedOver() {
 	}
 }
 
-// replicaQuery gives the statement this server knows.
-func (l *look) replicaQuery() string {
+// Sources is the statement that asks a server whom it follows.
+func Sources(mariadb bool, version string) string {
 	switch {
-	case l.isMariaDB():
+	case mariadb:
 		return "SHOW ALL SLAVES STATUS"
-	case AtLeast(l.in.version, "8.0.22"):
+	case AtLeast(version, "8.0.22"):
 		return "SHOW REPLICA STATUS"
 	}
 	return "SHOW SLAVE STATUS"
 }
 
 func (l *look) channels() {
-	q := l.replicaQuery()
+	q := Sources(l.isMariaDB(), l.in.version)
 	rows, ok := l.query(q, "is_replica", "replication_channels", "replica_*")
 	if !ok {
 		return

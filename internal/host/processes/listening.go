@@ -45,7 +45,7 @@ func Listens(ctx context.Context, h host.Reader, socket string) (bool, error) {
 		}
 		its, err := h.Stat(ctx, "/proc/"+pidOf(fd)+"/root"+socket)
 		switch {
-		case err == nil && same(its, here):
+		case err == nil && its.Same(here):
 			return true, nil
 		case err == nil || errors.Is(err, fs.ErrNotExist):
 			elsewhere[link] = true

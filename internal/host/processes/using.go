@@ -50,20 +50,22 @@ func elsewhere(ctx context.Context, h host.Reader, link, text string) bool {
 	differ := func(a, b string) bool {
 		one, err := h.Stat(ctx, a)
 		other, err2 := h.Stat(ctx, b)
-		return err == nil && err2 == nil && !same(one, other)
-	}
-	mounts := func(process string) string {
-		space, _ := h.Readlink(ctx, "/proc/"+process+"/ns/mnt")
-		return space
+		return err == nil && err2 == nil && !one.Same(other)
 	}
 	if !differ(link, text) {
 		return false
 	}
-	ours, its := mounts("self"), mounts(pidOf(link))
-	return ours != "" && its != "" && ours != its || differ("/proc/"+pidOf(link)+"/root", "/")
+	process := "/proc/" + pidOf(link)
+	ours, err := SameMounts(ctx, h, process)
+	return err == nil && !ours || differ(process+"/root", "/")
 }
 
-// same tells whether two files are one.
-func same(a, b host.Stat) bool {
-	return a.DevMajor == b.DevMajor && a.DevMinor == b.DevMinor && a.Inode == b.Inode
+// SameMounts tells whether a process, by its directory in /proc, is in our mount namespace.
+func SameMounts(ctx context.Context, h host.Reader, dir string) (bool, error) {
+	ours, err := h.Readlink(ctx, "/proc/self/ns/mnt")
+	if err != nil {
+		return false, err
+	}
+	theirs, err := h.Readlink(ctx, dir+"/ns/mnt")
+	return theirs == ours, err
 }

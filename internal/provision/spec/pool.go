@@ -64,11 +64,9 @@ func (r *reader) special(p *Pool, n *strictyaml.Node) {
 		return
 	}
 	if want := p.Survives() + 1; len(p.Special) != want {
-		r.doc.Errorf(n, "pool.special has %s, and needs %d: without the special vdev the pool is lost, so it must survive the loss of as many disks as a vdev of the data, which is %d", disks(len(p.Special)), want, want-1)
+		r.doc.Errorf(n, "pool.special has %s, and needs %d: without the special vdev the pool is lost, so it must survive the loss of as many disks as a vdev of the data, which is %d", units.Count(len(p.Special), "disk"), want, want-1)
 	}
 }
-
-func disks(n int) string { return units.Count(n, "disk") }
 
 // Survives is how many disks of one group may be lost.
 func (p Pool) Survives() int {

@@ -12,7 +12,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/proc"
-	"plumb/internal/observe"
+	"plumb/internal/host/processes"
 )
 
 // daemon is a running zfs-fuse; pid is 0 when OpenZFS runs instead.
@@ -78,7 +78,7 @@ func findDaemon(ctx context.Context, h host.Reader) (doubtful daemon, err error)
 			continue
 		}
 		d := daemon{pid: pid}
-		same, err := observe.SameMounts(ctx, h, path.Dir(name))
+		same, err := processes.SameMounts(ctx, h, path.Dir(name))
 		switch d.doubt = err; {
 		case err != nil && doubtful.pid == 0:
 			doubtful = d

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/host/mounts"
-	"plumb/internal/observe"
+	"plumb/internal/host/processes"
 	"plumb/internal/stack"
 )
 
@@ -241,7 +241,7 @@ func (l *look) container() {
 	// A container may share the host's processes. Then it has other mounts
 	// than the first process; an image started as a virtual machine has not,
 	// although it holds the files that mark a container.
-	if same, err := observe.SameMounts(l.ctx, l.h, "/proc/1"); err == nil {
+	if same, err := processes.SameMounts(l.ctx, l.h, "/proc/1"); err == nil {
 		marked := l.exists("/.dockerenv") || l.exists("/run/.containerenv") || l.exists("/run/systemd/container")
 		l.t.Set(fact, stack.Bool(!same && marked), "/proc/self/ns")
 		return

@@ -3,6 +3,7 @@ package point
 import (
 	"context"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 
@@ -23,6 +24,14 @@ func ownerOf(d host.Streamer, sv protect.Server) owner {
 
 func (o owner) run(ctx context.Context, argv ...string) ([]byte, error) {
 	return o.d.Run(ctx, append(o.argv[:len(o.argv):len(o.argv)], argv...)...)
+}
+
+// read gives what reads a file.
+func (o owner) read(name string) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, out io.Writer) error {
+		_, err := o.d.Pipe(ctx, host.Pipe{Argv: append(o.argv[:len(o.argv):len(o.argv)], "cat", "--", name), Out: out})
+		return err
+	}
 }
 
 // write writes a file anew. It goes through no link: what has the name is replaced.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strconv"
 
 	engine "plumb/internal/engine/mysql"
@@ -39,12 +38,8 @@ func (e *Engine) Stands(ctx context.Context, d host.Streamer, a load.Admin, c pr
 	if err != nil || p.File == "" {
 		return p, err
 	}
-	file, o := path.Join(path.Dir(c.In(c.Server.Settings["log_bin_basename"])), p.File), ownerOf(d, c.Server)
-	cat := func(ctx context.Context, out io.Writer) error {
-		_, err := d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(o.argv), "cat", "--", file), Out: out})
-		return err
-	}
-	err = relay.Run(ctx, cat, func(in io.Reader) (err error) {
+	file := path.Join(path.Dir(c.In(c.Server.Settings["log_bin_basename"])), p.File)
+	err = relay.Run(ctx, ownerOf(d, c.Server).read(file), func(in io.Reader) (err error) {
 		p.Offset, err = binlog.Whole(in)
 		return err
 	})
@@ -67,7 +62,7 @@ func (*Engine) Decided(ctx context.Context, a load.Admin, c protect.Copy, locked
 		return hint.With(fmt.Errorf("it has %s, which the log behind it may commit or roll back", units.Count(n, "prepared XA transaction")), "restore another point; "+whole)
 	}
 	if sv := c.Server; !on(cmp.Or(sv.Settings["log_replica_updates"], sv.Settings["log_slave_updates"])) {
-		if rows, err = a.Query(ctx, sources(sv)); err == nil && len(rows.Values) > 0 {
+		if rows, err = a.Query(ctx, engine.Sources(isMariaDB(sv), sv.Version)); err == nil && len(rows.Values) > 0 {
 			err = hint.With(errors.New("it is of a replica without log_slave_updates, whose log lacks what it applies"), "restore a point of the server that it follows; "+whole)
 		}
 		if err != nil {
@@ -82,17 +77,6 @@ func (*Engine) Decided(ctx context.Context, a load.Admin, c protect.Copy, locked
 		err = hint.With(fmt.Errorf("it was taken without a lock, and these tables need not be of the moment of its log: %s", torn), "plumb snapshot --mode locked takes points with a lock; "+whole)
 	}
 	return err
-}
-
-// sources asks whom a server follows.
-func sources(sv protect.Server) string {
-	switch {
-	case isMariaDB(sv):
-		return "SHOW ALL SLAVES STATUS"
-	case since(sv, "8.0.22"):
-		return "SHOW REPLICA STATUS"
-	}
-	return "SHOW SLAVE STATUS"
 }
 
 // before puts the end of the recovered binary log in the place of a new one, which

@@ -137,11 +137,7 @@ func (s *seeking) file() error {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))
 	}
 	s.next, s.cut, s.end = "", true, 0
-	cat := func(ctx context.Context, out io.Writer) error {
-		_, err := s.o.d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(s.o.argv), "cat", "--", s.way.Files[s.at]), Out: out})
-		return err
-	}
-	err := relay.Run(s.ctx, cat, func(in io.Reader) error { return binlog.Scan(in, s.event) })
+	err := relay.Run(s.ctx, s.o.read(s.way.Files[s.at]), func(in io.Reader) error { return binlog.Scan(in, s.event) })
 	newest, blank := s.at == len(s.all)-1, s.end == 0
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && (newest || blank): // the server is writing it, or died when it had made it
