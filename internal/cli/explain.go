@@ -54,7 +54,7 @@ func (a *app) runExplain(ctx context.Context, name, own string) error {
 	if own != "" {
 		return a.explainOwn(ctx, name, own)
 	}
-	debug.SetGCPercent(-1) // a page takes a few megabytes, and is done before a collection would pay off
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a page takes a few megabytes, and is done before a collection would pay off
 	_, fact, qualified := strings.Cut(name, "#")
 	if !qualified {
 		fact = name

@@ -26,7 +26,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	if f.emit != "" {
 		return hint.Usage("--emit works on one host, but --tape names a directory", "give one tape")
 	}
-	debug.SetGCPercent(200) // two or three tapes are a small heap: collecting it at every doubling takes a third of the time
+	defer debug.SetGCPercent(debug.SetGCPercent(200)) // two or three tapes are a small heap: collecting it at every doubling takes a third of the time
 	var sum checkview.Summary
 	names, err := tapesIn(f.Tape, &sum)
 	if err != nil {
