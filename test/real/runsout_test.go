@@ -238,6 +238,26 @@ func TestStandbyThatReplaysItsArchive(t *testing.T) {
 	want(t, seen, "postgres/standby-without-receiver", refOf(t, seen, s), rule.Quiet)
 }
 
+// TestSlotsThatHoldNothing: a slot that idle_replication_slot_timeout has
+// invalidated still says from where it held WAL, and holds none.
+func TestSlotsThatHoldNothing(t *testing.T) {
+	sandbox.NeedTime(t, "PostgreSQL 18 is fetched from Maven Central: make test-real runs it")
+	b := box(t)
+	bin, err := sandbox.PostgresTree("18")
+	check(t, err)
+	s, err := b.Postgres(sandbox.PostgresOptions{Bindir: bin, Port: freePort(t), Settings: "idle_replication_slot_timeout = '1s'\n"})
+	check(t, err)
+	check(t, s.Exec("SELECT pg_create_physical_replication_slot('left', true)", "CREATE TABLE t (id integer)", "SELECT pg_sleep(2)", "SELECT pg_switch_wal()", "CHECKPOINT"))
+	eventually(t, s, "SELECT invalidation_reason = 'idle_timeout' AND restart_lsn IS NOT NULL FROM pg_replication_slots")
+	seen := look(t)
+	db := seen.Find(refOf(t, seen, s))
+	for name, want := range map[string]int64{"slots": 1, "slots_lost": 1, "slots_inactive": 0, "slots_inactive_retained": 0} {
+		if n, known := db.Int(name); n != want || !known {
+			t.Errorf("%s is %d, known: %t", name, n, known)
+		}
+	}
+}
+
 // eventually waits until a question is answered with yes.
 func eventually(t *testing.T, s *sandbox.Server, question string) {
 	t.Helper()
