@@ -29,6 +29,7 @@ func runsOut() []pair {
 		{name: "postgres_shm_of_a_container", rule: "postgres/shm-small", start: smallShm},
 		{name: "postgres_huge_pages_on_without_any", rule: "cross/kernel-huge-pages-on-too-few", start: hugePagesFromNextStart},
 		{name: "postgres_active_slot_stands", rule: "cross/postgres-active-slot-fills-disk", long: "writes more than a gigabyte", start: stuckReceiver},
+		{name: "postgres_one_of_two_synchronous_standbys", rule: "postgres/sync-standby-missing", start: oneSynchronousStandby},
 		{name: "postgres_standby_alone", rule: "postgres/standby-without-receiver", long: "waits for more than a minute", start: standbyAlone},
 		{name: "mariadb_autoincrement_near_its_end", rule: "mysql/autoincrement-near-end", start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 			s := mysqlOn(t, b, "", "")
@@ -171,23 +172,90 @@ func stuckReceiver(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 // standbyAlone has a standby whose primary is gone.
 func standbyAlone(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	primary := postgresOn(t, b, "", "")
-	check(t, primary.Exec("CREATE TABLE t (id integer)"))
-	data, run := filepath.Join(b.Dir, "copy"), filepath.Join(b.Dir, "standby-run")
-	check(t, asUser(t, b, "pg_basebackup", "-h", primary.Socket, "-p", fmt.Sprint(primary.Port), "-U", "postgres", "-D", data, "-R", "-c", "fast").Run())
-	port := freePort(t)
-	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
-	check(t, err)
-	fmt.Fprintf(conf, "\nport = %d\nunix_socket_directories = '%s'\n", port, run)
-	check(t, conf.Close())
-	s, err := b.Postgres(sandbox.PostgresOptions{Name: "standby", Datadir: data, Port: port})
-	check(t, err)
+	s := startCopy(t, b, copyOf(t, b, primary), "")
 	eventually(t, s, "SELECT count(*) = 1 FROM pg_stat_wal_receiver WHERE status = 'streaming'")
 	if sick {
 		check(t, syscall.Kill(primary.PID, syscall.SIGINT))
 		eventually(t, s, "SELECT count(*) = 0 FROM pg_stat_wal_receiver WHERE status = 'streaming'")
 	}
-	eventually(t, s, "SELECT now() - pg_postmaster_start_time() > '62 s' AND coalesce(now() - pg_last_xact_replay_timestamp() > '62 s', true)")
+	eventually(t, s, minuteBehind)
 	return s
+}
+
+// minuteBehind asks a standby whether it runs for more than a minute and replayed nothing newer.
+const minuteBehind = "SELECT now() - pg_postmaster_start_time() > '62 s' AND coalesce(now() - pg_last_xact_replay_timestamp() > '62 s', true)"
+
+// copyOf is a copy of a server that will follow it.
+func copyOf(t *testing.T, b *sandbox.Box, primary *sandbox.Server) string {
+	t.Helper()
+	check(t, primary.Exec("CREATE TABLE t (id integer)"))
+	data := filepath.Join(b.Dir, "copy")
+	check(t, asUser(t, b, "pg_basebackup", "-h", primary.Socket, "-p", fmt.Sprint(primary.Port), "-U", "postgres", "-D", data, "-R", "-c", "fast").Run())
+	return data
+}
+
+// startCopy starts it with settings besides those of its primary.
+func startCopy(t *testing.T, b *sandbox.Box, data, settings string) *sandbox.Server {
+	t.Helper()
+	port := freePort(t)
+	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	check(t, err)
+	fmt.Fprintf(conf, "\nport = %d\nunix_socket_directories = '%s'\n%s", port, filepath.Join(b.Dir, "standby-run"), settings)
+	check(t, conf.Close())
+	s, err := b.Postgres(sandbox.PostgresOptions{Name: "standby", Datadir: data, Port: port})
+	check(t, err)
+	return s
+}
+
+// oneSynchronousStandby has one standby, where every commit waits for two.
+func oneSynchronousStandby(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	primary := postgresOn(t, b, "", "")
+	startCopy(t, b, copyOf(t, b, primary), "")
+	check(t, primary.Exec("ALTER SYSTEM SET synchronous_standby_names = '"+choose(sick, "ANY 2 (*)", "ANY 1 (*)")+"'", "SELECT pg_reload_conf()"))
+	eventually(t, primary, "SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'quorum'")
+	return primary
+}
+
+// TestStandbyThatReplaysItsArchive: a standby that was made from an older backup
+// has no receiver until it has replayed all that the archive has, and nothing is
+// wrong with it.
+func TestStandbyThatReplaysItsArchive(t *testing.T) {
+	sandbox.NeedTime(t, "waits for more than a minute: make test-real runs it")
+	b := box(t)
+	archive := filepath.Join(b.Dir, "archive")
+	check(t, os.Mkdir(archive, 0o777))
+	check(t, os.Chmod(archive, 0o777))
+	primary := postgresOn(t, b, "", "archive_mode = on\narchive_command = 'gzip < %p > "+archive+"/%f'\n")
+	data := copyOf(t, b, primary)
+	for range 60 {
+		check(t, primary.Exec("INSERT INTO t VALUES (1)", "SELECT pg_switch_wal()"))
+	}
+	eventually(t, primary, "SELECT archived_count >= 60 FROM pg_stat_archiver")
+	// recovery_prefetch would fetch nearly all of these files, which hold little, before the first record is replayed.
+	s := startCopy(t, b, data, "archive_mode = off\nrecovery_prefetch = off\nrestore_command = 'sleep 2 && gunzip < "+archive+"/%f > %p'\n")
+	eventually(t, s, "SELECT now() - pg_postmaster_start_time() > '62 s' AND now() - pg_last_xact_replay_timestamp() > '62 s' FROM pg_stat_get_wal_receiver() WHERE pid IS NULL")
+	seen := look(t)
+	want(t, seen, "postgres/standby-without-receiver", refOf(t, seen, s), rule.Quiet)
+}
+
+// TestSlotsThatHoldNothing: a slot that idle_replication_slot_timeout has
+// invalidated still says from where it held WAL, and holds none.
+func TestSlotsThatHoldNothing(t *testing.T) {
+	sandbox.NeedTime(t, "PostgreSQL 18 is fetched from Maven Central: make test-real runs it")
+	b := box(t)
+	bin, err := sandbox.PostgresTree("18")
+	check(t, err)
+	s, err := b.Postgres(sandbox.PostgresOptions{Bindir: bin, Port: freePort(t), Settings: "idle_replication_slot_timeout = '1s'\n"})
+	check(t, err)
+	check(t, s.Exec("SELECT pg_create_physical_replication_slot('left', true)", "CREATE TABLE t (id integer)", "SELECT pg_sleep(2)", "SELECT pg_switch_wal()", "CHECKPOINT"))
+	eventually(t, s, "SELECT invalidation_reason = 'idle_timeout' AND restart_lsn IS NOT NULL FROM pg_replication_slots")
+	seen := look(t)
+	db := seen.Find(refOf(t, seen, s))
+	for name, want := range map[string]int64{"slots": 1, "slots_lost": 1, "slots_inactive": 0, "slots_inactive_retained": 0} {
+		if n, known := db.Int(name); n != want || !known {
+			t.Errorf("%s is %d, known: %t", name, n, known)
+		}
+	}
 }
 
 // eventually waits until a question is answered with yes.
