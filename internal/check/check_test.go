@@ -58,7 +58,7 @@ func worst(ctx context.Context, h host.Reader, k check.Knowledge) (rule.Harm, er
 
 func TestAVerbOnATape(t *testing.T) {
 	harm, err := worst(t.Context(), recorded(t, "../../fixtures/mariadb-zfs-128K.tape.gz"), knowledge(t, check.Choice{}))
-	if err != nil || harm != rule.Outage {
+	if err != nil || harm != rule.Danger {
 		t.Errorf("%q, %v", harm, err)
 	}
 }
