@@ -20,7 +20,7 @@ func inTheServer() []pair {
 			}},
 		{name: "small_buffer_pool_under_load", rule: "mysql/buffer-pool-default", start: smallPool},
 		{name: "redo_too_small_for_the_writes", rule: "mysql/redo-too-small", start: smallRedo},
-		{name: "mariadb_buffers_changes", rule: "mysql/change-buffering-mariadb", start: bufferedChanges},
+		{name: "mariadb_buffers_changes", rule: "mysql/change-buffering-mariadb", long: "changes an index larger than the pool", start: bufferedChanges},
 		{name: "next_start_changes_mariadb", rule: "mysql/next-start-changes",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				s := mysqlOn(t, b, "", "max_connections=200\n")
