@@ -57,6 +57,13 @@ func TestEmbeddedRemediesSuitTheServer(t *testing.T) {
 		{"mysql/xa-forgotten", "mariadb", "XA RECOVER FORMAT='SQL'", "CONVERT"},
 		{"mysql/undo-not-truncated", "grows", "restart", "upgrade"},
 		{"mysql/undo-not-truncated", "before_10_11", "after an upgrade to MariaDB 10.11", "restart"},
+		{"mysql/semi-sync-after-commit", "mariadb_default", "wait_point = AFTER_SYNC", "promoting"},
+		{"mysql/semi-sync-after-commit", "binlog_in_innodb", "instead of promoting a replica", "SET GLOBAL"}, // which the server refuses
+		{"mysql/group-majority-lost", "alone_of_three", "force_members", "STOP GROUP_REPLICATION"},
+		{"mysql/group-majority-lost", "left_after_an_error", "START GROUP_REPLICATION", "force_members"}, // there is no view to force
+		{"cross/mysql-binlog-never-expires", "mariadb_11_4", "2592000\n\n0", ""},                         // an age alone removes nothing there
+		{"cross/mysql-binlog-never-expires", "has_a_replica", "2592000", "\n0"},
+		{"cross/mysql-binlog-never-expires", "mysql_without_purge", "2592000\n\non", ""},
 		{"cross/postgres-effective-io-concurrency", "seen", "200", "45"},
 		{"cross/postgres-effective-io-concurrency", "before_13", "45", "200"}, // which would be 1,176 pages there
 		{"postgres/data-checksums-off", "seen", "with the server stopped", "standbys"},

@@ -49,6 +49,7 @@ func runsOut() []pair {
 		{name: "mariadb_semi_sync_after_commit", rule: "mysql/semi-sync-after-commit", start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 			return mysqlOn(t, b, "", "log_bin\nrpl_semi_sync_master_enabled=ON\n"+choose(sick, "", "rpl_semi_sync_master_wait_point=AFTER_SYNC\n"))
 		}},
+		{name: "mariadb_binlogs_wait_for_a_replica", rule: "cross/mysql-binlog-expiry-waits", long: "fetches MariaDB 11.4", start: agedBinlogs},
 		{name: "mysql_binlog_purge_off", rule: "mysql/binlog-purge-off", long: "fetches MySQL", start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 			return nativeMySQL(t, b, "binlog_expire_logs_auto_purge="+choose(sick, "OFF", "ON")+"\n")
 		}},
@@ -63,6 +64,30 @@ func runsOut() []pair {
 			return s
 		}},
 	}
+}
+
+// agedBinlogs has a binary log that is older than allowed. MariaDB 11.4 keeps it for a replica that never comes, unless it was
+// told to wait for none.
+func agedBinlogs(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	base, err := sandbox.MariaDBTree()
+	check(t, err)
+	s, err := b.MySQL(sandbox.MySQLOptions{Basedir: base, Datadir: volume(t, b, "ext4"), Port: freePort(t),
+		Settings: "innodb_log_file_size=16M\nlog_bin=bin\nbinlog_format=ROW\nbinlog_expire_logs_seconds=3600\n" +
+			choose(sick, "", "slave_connections_needed_for_purge=0\n")})
+	check(t, err)
+	check(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (a LONGBLOB)"))
+	for range 8 { // more than a tenth of the filesystem
+		check(t, s.Exec("INSERT INTO x.t VALUES (REPEAT('x', 8000000))"))
+	}
+	check(t, s.Exec("FLUSH BINARY LOGS"))
+	first := filepath.Join(s.Dir, "bin.000001")
+	days := time.Now().Add(-72 * time.Hour)
+	check(t, os.Chtimes(first, days, days))
+	check(t, s.Exec("FLUSH BINARY LOGS"))
+	if _, err := os.Stat(first); (err == nil) != sick {
+		t.Fatalf("of a log of three days: %v; is it kept: want %v", err, sick)
+	}
+	return s
 }
 
 // nativeMySQL starts the MySQL of Debian sid.

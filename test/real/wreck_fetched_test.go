@@ -17,6 +17,7 @@ func fetchedWrecks() []wreck {
 		{name: "mariadb_with_fast_doublewrite", start: fastDoublewrite, long: "MariaDB 11.4 is fetched from Maven Central", fires: []string{
 			"cross/mysql-doublewrite-fast", "cross/mysql-pool-over-memory"}},
 		{name: "mysql_group_without_majority", start: halfGroup, long: "MySQL is fetched from Debian sid", fires: []string{"mysql/group-majority-lost"}},
+		{name: "mysql_left_its_group", start: leftGroup, long: "MySQL is fetched from Debian sid", fires: []string{"mysql/group-majority-lost"}},
 		{name: "postgres_on_compressed_btrfs", start: compressedBtrfs, long: "PostgreSQL 18 is fetched from Maven Central", fires: []string{
 			"cross/storage-btrfs-compress-postgres"}},
 		{name: "postgres_11.1", start: oldPostgres("11.1"), long: "PostgreSQL 11.1 is fetched from Maven Central", fires: []string{"postgres/fsync-retry-minor"}},
@@ -55,9 +56,22 @@ func fastDoublewrite(t *testing.T, b *sandbox.Box) {
 	check(t, err)
 }
 
-// halfGroup has lost one of the two members of a replication group. The second begins as a copy of the first, so that it has
-// nothing to fetch.
+// halfGroup has lost one of the two members of a replication group.
 func halfGroup(t *testing.T, b *sandbox.Box) {
+	one := groupOfTwo(t, b, "")
+	eventually(t, one, "SELECT COUNT(*) = 1 FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'UNREACHABLE'")
+}
+
+// leftGroup has waited for the other member as long as it was told to, and is in no group any more: it sees itself alone, as ERROR,
+// and takes no writes.
+func leftGroup(t *testing.T, b *sandbox.Box) {
+	one := groupOfTwo(t, b, "loose_group_replication_unreachable_majority_timeout=5")
+	eventually(t, one, "SELECT COUNT(*) = 1 AND MAX(MEMBER_STATE) = 'ERROR' AND @@super_read_only FROM performance_schema.replication_group_members")
+}
+
+// groupOfTwo gives the member that is left of a replication group of two. The second began as a copy of the first, so that it
+// had nothing to fetch.
+func groupOfTwo(t *testing.T, b *sandbox.Box, settings string) *sandbox.Server {
 	base, loader, err := sandbox.MySQLTree()
 	check(t, err)
 	ports := []int{freePort(t), freePort(t)}
@@ -74,7 +88,8 @@ loose_group_replication_start_on_boot=OFF
 loose_group_replication_recovery_get_public_key=ON
 loose_group_replication_local_address=127.0.0.1:%d
 loose_group_replication_group_seeds=127.0.0.1:%d,127.0.0.1:%d
-`, n+1, ports[n], ports[0], ports[1])}
+%s
+`, n+1, ports[n], ports[0], ports[1], settings)}
 	}
 	one, err := b.MySQL(member(0))
 	check(t, err)
@@ -92,7 +107,7 @@ loose_group_replication_group_seeds=127.0.0.1:%d,127.0.0.1:%d
 	eventually(t, one, "SELECT COUNT(*) = 2 FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE'")
 	check(t, two.Kill())
 	t.Cleanup(func() { _ = one.Kill() }) // alone it does not leave its group in peace
-	eventually(t, one, "SELECT COUNT(*) = 1 FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'UNREACHABLE'")
+	return one
 }
 
 // compressedBtrfs has PostgreSQL reserve the space of its files, which btrfs then does not compress.

@@ -18,7 +18,7 @@ func (l *look) galera() {
 		"galera_cert_failures": "wsrep_local_cert_failures"}
 	if !member {
 		l.t.Absent("@@wsrep_on, @@wsrep_provider", append(append(names(facts), names(counts)...), "galera_ready", "galera_flow_control_paused", "galera_gcache_size", "galera_written_per_hour",
-			"galera_ignores_split_brain", "galera_ignores_quorum")...)
+			"galera_ignores_split_brain", "galera_ignores_quorum", "galera_cluster_weight")...)
 		return
 	}
 	for fact, name := range facts {
@@ -27,6 +27,7 @@ func (l *look) galera() {
 		}
 	}
 	l.each(counts, false, stack.Int)
+	l.each(map[string]string{"galera_cluster_weight": "wsrep_cluster_weight"}, true, stack.Int) // an older library does not tell
 	if b, ok := Truth(l.status["wsrep_ready"]); ok && l.status["wsrep_ready"] != "" {
 		l.t.Set("galera_ready", stack.Bool(b), statusQuery)
 	}
