@@ -53,7 +53,7 @@ func inTheServer() []pair {
 func bufferedChanges(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	s := mysqlOn(t, b, "", "innodb_buffer_pool_size=8M\ninnodb_change_buffering="+choose(sick, "all", "none")+"\n")
 	if s.Exec("SET GLOBAL innodb_change_buffering = @@innodb_change_buffering") != nil {
-		sandbox.Need(t, sandbox.Missing{"this MariaDB has no change buffer", "install MariaDB 10.11"})
+		sandbox.Need(t, sandbox.Missing{What: "this MariaDB has no change buffer", Hint: "install MariaDB 10.11"})
 	}
 	check(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (r INT, f CHAR(100), KEY (r, f))",
 		"INSERT INTO x.t SELECT FLOOR(RAND(1) * 1e9), '' FROM x.seq_1_to_200000"))
