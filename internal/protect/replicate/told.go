@@ -25,6 +25,7 @@ var (
 
 const (
 	mostParts  = 200     // members, directories and settings of a point
+	mostDoubts = 50
 	longestSay = 4 << 10 // bytes of a setting or name
 )
 
@@ -112,5 +113,7 @@ func place(name string) bool {
 
 // said tells whether a text can stand in a line.
 func said(text string) bool {
-	return len(text) <= longestSay && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return len(text) <= longestSay && !strings.ContainsFunc(text, unsaid)
 }
+
+func unsaid(r rune) bool { return r < ' ' || r == 0x7f }

@@ -42,14 +42,19 @@ func TestHearAny(t *testing.T) {
 	}
 }
 
-// What is told of a point holds nothing of how its server is run, whoever tells it.
+// What is told of a point holds nothing of how its server is run, whoever tells it. What is not sure of it is told, in one line each.
 func TestHear(t *testing.T) {
-	text, err := json.Marshal(example())
+	doubtful := example()
+	doubtful.Doubts = []string{"1 prepared XA transaction", "the lock was lost: ERROR\n\x1b[2Jall is well", strings.Repeat("x", 2*longestSay)}
+	text, err := json.Marshal(doubtful)
 	must(t, err)
 	p, err := hearZFS(bytes.NewReader(text), example().ID)
 	must(t, err)
 	if sv := p.Server; sv.Program != nil || sv.Env != nil || sv.Unit != "" || sv.UID != 0 || sv.PID != 0 || sv.Settings["innodb_page_size"] != "16384" || len(p.Members) != 1 {
 		t.Errorf("%+v", p)
+	}
+	if d := p.Doubts; len(d) != 3 || d[0] != doubtful.Doubts[0] || d[1] != "the lock was lost: ERROR [2Jall is well" || len(d[2]) > longestSay+len("…") {
+		t.Errorf("what is not sure of it: %q", d)
 	}
 	for want, change := range map[string]func(*protect.Point){
 		"names no server":                     func(p *protect.Point) { p.Server.Ref.Kind = "../mysql" },
