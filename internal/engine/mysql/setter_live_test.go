@@ -282,7 +282,7 @@ func TestRefusals(t *testing.T) {
 // are there, and the reason is told.
 func TestNamesOfLogsAreRefused(t *testing.T) {
 	for name, tree := range map[string]func() (sandbox.MySQLOptions, error){
-		"MariaDB":           func() (sandbox.MySQLOptions, error) { return sandbox.MySQLOptions{}, nil },
+		"MariaDB":             func() (sandbox.MySQLOptions, error) { return sandbox.MySQLOptions{}, nil },
 		"MySQL of Debian sid": mysqlOfSid,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	mostParts  = 200     // members, directories and settings of a point
+	mostParts  = 200 // members, directories and settings of a point
 	mostDoubts = 50
 	longestSay = 4 << 10 // bytes of a setting or name
 )
