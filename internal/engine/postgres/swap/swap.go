@@ -53,7 +53,8 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 		return course, err
 	}
 	out := &course.Swap
-	out.Acts = append(append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n)), append(label, start(n, w.Home, look, shows))...)
+	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n))
+	out.Acts = append(append(out.Acts, label...), start(n, w.Home, look, shows))
 	out.Notes = []string{
 		"pg_upgrade --check reads the running server and a new cluster that is thrown away, just before the stop; what it refuses ends the swap before the server stops",
 		fmt.Sprintf("the server is stopped while %s are copied", units.Measured(float64(old.size))),
