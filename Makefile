@@ -45,9 +45,10 @@ RERUN ?= 2
 # go test begins packages in the order in which they are named. By the alphabet the longest would be the last to begin,
 # and would run alone at the end. Those of style and layers come first: they are quick, and tell of small mistakes.
 PACKAGES := . ./test ./test/points ./test/lab ./test/archive ./internal/... ./test/real ./test/backup ./...
-# These use zfs-fuse, and wait most of their time. Two run at a time beside the others, each with a zfs-fuse of its own.
-ZFS := ./test/points ./test/real ./test/backup ./test/fix $(addprefix ./internal/,storage/volume storage/layout protect/replicate \
-       storage/point change/changetest protect/prune protect/rollback storage/zfs) ./test/boost
+# These use zfs-fuse, and wait most of their time. Two run at a time beside the others, each with a zfs-fuse of its own. The longest
+# come first, as there: the last has no other beside it.
+ZFS := ./test/points ./test/real ./test/backup $(addprefix ./internal/,protect/replicate storage/layout storage/volume) ./test/boost ./test/fix \
+       $(addprefix ./internal/,change/changetest protect/rollback storage/point protect/prune storage/zfs)
 # With the race detector watch/record takes longest.
 RACE := internal/watch/record internal
 # Packages of the system are fetched while vet compiles, and plumb is linked while tests run.

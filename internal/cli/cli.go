@@ -9,7 +9,6 @@
 package cli
 
 import (
-	"cmp"
 	"io"
 	"slices"
 
@@ -52,23 +51,9 @@ func (a *app) main(args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.In)
-	out := &checked{Writer: a.Out}
-	root.SetOut(out)
+	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	return a.Exit(cmp.Or(root.ExecuteContext(ctx), out.err))
-}
-
-// checked remembers the first error of what is written: cobra prints help, and does not ask whether it arrived.
-type checked struct {
-	io.Writer
-	err error
-}
-
-// Write implements io.Writer.
-func (c *checked) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.err = cmp.Or(c.err, err)
-	return n, err
+	return a.Exit(root.ExecuteContext(ctx))
 }
 
 // root makes the command tree.

@@ -41,7 +41,9 @@ anything else is left alone and reported. Labs that still run are not touched.
 
 func (a *app) runLabSweep(ctx context.Context, books inventory.Books, yes, dryRun bool) error {
 	left, listErr := books.List(ctx)
-	fmt.Fprint(a.Out, inventoryview.Dead(books.Directory, left, listErr, shell.Screen(a.Out)))
+	if err := a.Print(inventoryview.Dead(books.Directory, left, listErr, shell.Screen(a.Out))); err != nil {
+		return errors.Join(err, listErr)
+	}
 	n := 0
 	for _, one := range left {
 		if !one.Live {
@@ -55,6 +57,5 @@ func (a *app) runLabSweep(ctx context.Context, books inventory.Books, yes, dryRu
 		return errors.Join(err, listErr)
 	}
 	swept, err := books.Sweep(ctx)
-	fmt.Fprint(a.Out, inventoryview.Swept(swept, shell.Screen(a.Out)))
-	return errors.Join(err, listErr)
+	return errors.Join(err, listErr, a.Print(inventoryview.Swept(swept, shell.Screen(a.Out))))
 }

@@ -26,7 +26,7 @@ import (
 // provision makes the command that lays out hosts, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
 	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: setup.System{}, Mover: mover, Tape: a.openTape})
-	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers, Rehearse: rehearsals}))
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers, System: setup.System{}, Rehearse: rehearsals}))
 	return c
 }
 

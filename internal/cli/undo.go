@@ -157,7 +157,9 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return a.Document(fixview.UndoPlanDocument(todo, how))
 	}
 	if !f.json {
-		fmt.Fprint(a.Out, fixview.UndoPlan(todo, how, shell.Screen(a.Out)))
+		if err := a.Print(fixview.UndoPlan(todo, how, shell.Screen(a.Out))); err != nil {
+			return err
+		}
 	}
 	if f.dryRun {
 		return nil

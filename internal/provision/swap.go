@@ -28,6 +28,8 @@ type Swap struct {
 	Stack *stack.Stack
 	To    product.Release
 	At    string // the new data directory, or where those of before are kept; "": the usual place
+	// System labels a new data directory.
+	System System
 }
 
 // Course is how a server is swapped: each part is a change of the journal of its own.

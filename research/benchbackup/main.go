@@ -18,6 +18,7 @@ import (
 
 	"filippo.io/age"
 
+	"plumb/internal/units"
 	"plumb/test/sandbox"
 )
 
@@ -106,7 +107,7 @@ func (b *bench) run(only []string) (err error) {
 		if err := errors.Join(parts[name](), errors.Join(b.failed...)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		fmt.Printf("(%s: %s)\n\n", name, time.Since(began).Round(time.Second))
+		fmt.Printf("(%s: %s)\n\n", name, units.Span(time.Since(began)))
 	}
 	if len(b.missed) > 0 {
 		fmt.Printf("Missed: %s\n", strings.Join(b.missed, "; "))

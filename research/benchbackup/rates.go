@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // The goals: what is reached at least, as ratios to the best rival of the same round.
@@ -28,7 +29,7 @@ func (b *bench) rates() error {
 		for _, d := range b.data {
 			b.line.trip.Store(int64(trip))
 			if err := b.cell(arms, d, trip); err != nil {
-				return fmt.Errorf("%s at %s: %w", d.name, trip, err)
+				return fmt.Errorf("%s at %s: %w", d.name, units.Short(trip), err)
 			}
 		}
 	}
@@ -64,7 +65,7 @@ func (b *bench) cell(arms []arm, d data, trip time.Duration) error {
 			rate[i], all[i] = append(rate[i], float64(b.size)/(1<<20)/t.wall.Seconds()), append(all[i], t)
 		}
 	}
-	fmt.Printf("%s, %d MiB, round trip %s%s\n", d.name, b.size>>20, trip, b.narrow())
+	fmt.Printf("%s, %d MiB, round trip %s%s\n", d.name, b.size>>20, units.Short(trip), b.narrow())
 	for i, a := range arms {
 		fmt.Printf("  %-34s %7.1f MiB/s (%.1f to %.1f)  CPU %5.2f s  resident %4d MiB  processors busy %3.0f %%\n", a.name, median(rate[i]), slices.Min(rate[i]), slices.Max(rate[i]),
 			median(of(all[i], func(t took) float64 { return t.cpu.Seconds() })), int64(slices.Max(of(all[i], func(t took) float64 { return float64(t.resident) })))>>20,
@@ -137,7 +138,7 @@ func (b *bench) ratio(arms []arm, rate [][]float64, k kind, d data, trip time.Du
 		return
 	}
 	words := map[kind]string{bare: "bare", sealed: "packed and encrypted"}
-	b.judge(fmt.Sprintf("plumb to the best that is %s, %s at %s", words[k], d.name, trip), ratios, asked, goal)
+	b.judge(fmt.Sprintf("plumb to the best that is %s, %s at %s", words[k], d.name, units.Short(trip)), ratios, asked, goal)
 }
 
 // judge prints a ratio, and whether it is what was asked at least.

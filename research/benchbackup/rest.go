@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"plumb/internal/units"
 )
 
 // The goals of memory, in MiB resident, of what is sent again after half was, and of restoring.
@@ -98,7 +100,7 @@ func (b *bench) back(d data, trip time.Duration) error {
 			rate[i], busy[i] = append(rate[i], float64(b.size)/(1<<20)/t.wall.Seconds()), append(busy[i], t.busy)
 		}
 	}
-	fmt.Printf("Restore of %s, %d MiB, round trip %s\n", d.name, b.size>>20, trip)
+	fmt.Printf("Restore of %s, %d MiB, round trip %s\n", d.name, b.size>>20, units.Short(trip))
 	for i, w := range ways {
 		fmt.Printf("  %-34s %7.1f MiB/s (%.1f to %.1f)  processors busy %3.0f %%\n", w.name, median(rate[i]), slices.Min(rate[i]), slices.Max(rate[i]), 100*median(busy[i]))
 	}

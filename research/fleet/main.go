@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"plumb/internal/units"
 )
 
 type options struct {
@@ -64,7 +66,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer e.stop()
-	fmt.Printf("%d series an agent, every %s; %g cores, %d MiB; load of this machine before: %s", len(p.values), o.interval, o.cores, o.memory>>20, load())
+	fmt.Printf("%d series an agent, every %s; %g cores, %d MiB; load of this machine before: %s", len(p.values), units.Short(o.interval), o.cores, o.memory>>20, load())
 	fmt.Printf("%8s %10s %8s %8s %8s %10s %9s %9s  %s\n", "agents", "samples/s", "cores", "waited", "MiB", "B/sample", "p99 ms", "query ms", "")
 	f := &fleet{template: p, url: e.url, interval: o.interval}
 	defer f.stop()
@@ -76,7 +78,7 @@ func run(ctx context.Context, o options) error {
 			if strings.HasSuffix(m.full, noMeasurement) {
 				return fmt.Errorf("at %d agents: %s", n, m.full)
 			}
-			fmt.Printf("full at %d agents: %s. That is %d agents a core and GiB at %s.\n", n, m.full, n-o.step, o.interval)
+			fmt.Printf("full at %d agents: %s. That is %d agents a core and GiB at %s.\n", n, m.full, n-o.step, units.Short(o.interval))
 			return nil
 		}
 	}

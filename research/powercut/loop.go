@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/units"
 )
 
 // loop is a loop device. It ends with its last user: us and whoever mounted it.
@@ -78,7 +80,7 @@ func (l *loop) close() error {
 			return l.file.Close()
 		}
 		if time.Now().After(until) {
-			return errors.Join(fmt.Errorf("%s is still used after %s", l.name, loopEnds), l.file.Close())
+			return errors.Join(fmt.Errorf("%s is still used after %s", l.name, units.Short(loopEnds)), l.file.Close())
 		}
 	}
 }

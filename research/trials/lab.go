@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/units"
 )
 
 // Lab carries experiments out with a plumb binary.
@@ -42,7 +43,7 @@ func (l Lab) Fill(ctx context.Context, x experiment.Experiment, file string, hos
 		fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, why)
 		return nil
 	}
-	fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, experiment.Estimate(x).Least.Round(time.Minute))
+	fmt.Fprintf(os.Stderr, "contest: %s: %s\n", x.Name, units.Planned(experiment.Estimate(x).Least))
 	args := []string{file}
 	if begun {
 		args = append(args, "--resume")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/test/sandbox"
 )
 
@@ -36,7 +37,7 @@ func measureLoss(o options, server *sandbox.Server) error {
 	}
 	defer load.stop()
 	loadavg, _ := os.ReadFile("/proc/loadavg")
-	fmt.Printf("the server can do %.0f transactions a second; %d rounds of A B B A, %s each; load of this machine: %s", most, o.rounds, o.length, loadavg)
+	fmt.Printf("the server can do %.0f transactions a second; %d rounds of A B B A, %s each; load of this machine: %s", most, o.rounds, units.Short(o.length), loadavg)
 	var lost, slower []float64
 	for range o.rounds {
 		off, on, err := round(o, server, load)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 	"plumb/test/sandbox"
 )
 
@@ -100,7 +101,7 @@ func run(o options) error {
 		}},
 	}
 	loadavg, _ := os.ReadFile("/proc/loadavg")
-	fmt.Printf("%d turns of %s each, %d transactions a second; load of this machine before: %s", o.rounds, o.length, o.rate, loadavg)
+	fmt.Printf("%d turns of %s each, %d transactions a second; load of this machine before: %s", o.rounds, units.Short(o.length), o.rate, loadavg)
 	for round := range o.rounds {
 		turn := slices.Clone(all)
 		if round%2 == 1 {

@@ -132,6 +132,17 @@ type Way struct {
 	Inner any `json:"-"` // of the engine alone
 }
 
+// OfPoint tells whether a base is the snapshots of a point, or else what a tool for base backups gave.
+type OfPoint bool
+
+// String is what people call it.
+func (is OfPoint) String() string {
+	if is {
+		return "point"
+	}
+	return "base backup"
+}
+
 // Restore is a base that is brought forward.
 type Restore struct {
 	backup.Restore

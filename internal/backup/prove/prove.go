@@ -30,33 +30,43 @@ type Proof struct {
 }
 
 // Run restores a backup of a point, and what it needs, and has a copy started. That the copy did not start, or was not whole, is
-// in what is given, and no error.
-func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, err error) {
+// in what is given, and no error. The notes say what was not sure of the point.
+func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, notes []string, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("prove backup %s: %w", m.ID, err)
 		}
 	}()
 	if err := p.possible(ctx, backup.KindOf(m)); err != nil {
-		return d, err
+		return d, nil, err
 	}
 	told, err := Told(ctx, p.Restore, m)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	book, err := p.Restore.Book(ctx, proofs, runOf(m))
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes it all away
 	at, all, err := p.restored(ctx, book, m)
 	if err != nil {
-		return d, err
+		return d, nil, err
 	}
 	if told, err = Here(ctx, p.Restore, p.Keeper, told, all, at); err != nil {
-		return d, err
+		return d, nil, err
 	}
-	return p.Prove(ctx, told)
+	d, err = p.Prove(ctx, told)
+	return d, Doubts(told), err
+}
+
+// Doubts says what was not sure of a point when it was taken. A copy that starts does not say otherwise: it has prepared transactions
+// open, or lacks what the server had not written yet.
+func Doubts(told protect.Point) (notes []string) {
+	for _, d := range told.Doubts {
+		notes = append(notes, "the point was taken with a doubt: "+d)
+	}
+	return notes
 }
 
 // proofs is how the books of proofs are called.

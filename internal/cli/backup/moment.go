@@ -137,7 +137,7 @@ func (v opened) moment(ctx context.Context, l later, into string) error {
 		w, err = r.Run(ctx, m, to, asked)
 		return w, l.directory, err
 	}
-	based := m
+	based, doubts := m, []string(nil)
 	if into != "" {
 		told, err := prove.Told(ctx, r.Restore, m)
 		if err == nil {
@@ -146,7 +146,7 @@ func (v opened) moment(ctx context.Context, l later, into string) error {
 		if err != nil {
 			return err
 		}
-		to.Dir = into
+		to.Dir, doubts = into, prove.Doubts(told)
 		run = func() (moment.Way, string, error) { return r.Onto(ctx, m, told, to, asked) }
 	}
 	if l.dryRun {
@@ -161,6 +161,7 @@ func (v opened) moment(ctx context.Context, l later, into string) error {
 		return err
 	}
 	took := time.Since(began)
+	w.Notes = append(w.Notes, doubts...)
 	return v.Answer(v.o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
 }
 

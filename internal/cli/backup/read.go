@@ -3,6 +3,7 @@ package backup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -239,6 +240,9 @@ func (v opened) bring(ctx context.Context, t target) error {
 	if t.start != "" { // before hours of restoring
 		if told, err = prove.Told(ctx, r, m); err != nil {
 			return fmt.Errorf("start a copy of backup %s: %w", m.ID, err)
+		}
+		for _, doubt := range prove.Doubts(told) {
+			v.Warn("backup "+m.ID, errors.New(doubt))
 		}
 	}
 	switch {

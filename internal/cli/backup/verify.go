@@ -103,8 +103,7 @@ func (v opened) proof(ctx context.Context, here *machine.Machine, m manifest.Man
 	r.Books = here.Keeper.Books
 	run := here.Prover(ctx, v.Doing(v.o.json))
 	if m.Point != "" || !strings.HasPrefix(under, "/") {
-		got, err = prove.Proof{Restore: r, Under: under, Keeper: here.Keeper, Prove: run.Run}.Run(ctx, m)
-		return got, nil, err
+		return prove.Proof{Restore: r, Under: under, Keeper: here.Keeper, Prove: run.Run}.Run(ctx, m)
 	}
 	uid, gid, err := here.Verifier(ctx)
 	if err != nil {

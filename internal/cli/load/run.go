@@ -48,7 +48,9 @@ func (v *verbs) measure(ctx context.Context, run func(load.Options) (*load.Resul
 	var y *view.Sysbench
 	if d.report == "sysbench" {
 		y = &view.Sysbench{Version: shell.Version(), Percentile: d.percentile, Files: r.Server == nil}
-		fmt.Fprint(v.Out, y.Head(o.Threads, time.Duration(d.interval)))
+		if err := v.Print(y.Head(o.Threads, time.Duration(d.interval))); err != nil {
+			return err
+		}
 	}
 	watcher := v.watch(&o, d, y)
 	res, err := run(o)

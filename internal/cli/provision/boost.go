@@ -119,8 +119,7 @@ func (b *boosting) run(ctx context.Context) error {
 	l.Unit, noUnit = b.unit(ctx, l.doer)
 	l.Command = func(ctx context.Context) (int, error) {
 		in, _ := b.In.(*os.File)
-		out, _ := b.Out.(*os.File)
-		return foreground.Run(ctx, foreground.Streams{In: in, Out: out, Err: os.Stderr}, b.command)
+		return foreground.Run(ctx, foreground.Streams{In: in, Out: shell.FileOf(b.Out), Err: os.Stderr}, b.command)
 	}
 	plan, err := boost.Of(l.Stack, b.of, b.Loaders, boost.Options{For: b.limit, Also: b.also})
 	if err != nil {

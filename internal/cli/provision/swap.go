@@ -24,6 +24,7 @@ import (
 type Swapping struct {
 	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Swappers func(*catalog.Catalog, dsn.Given) []provision.Swapper
+	System   provision.System
 	// Rehearse returns what tries a swap before it is carried out; nil if that cannot be done.
 	Rehearse func(*shell.Shell, provision.Swapper) func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
@@ -207,7 +208,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	if way.No != "" {
 		return hint.With(fmt.Errorf("%s cannot become %s in place: %s", from, to, way.No), "possible instead: "+way.Else)
 	}
-	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}
+	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at, System: v.System}
 	var course provision.Course
 	byHand := len(way.Steps) > 0 || w.by == nil
 	if byHand && v.at != "" {

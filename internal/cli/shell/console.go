@@ -40,10 +40,13 @@ func (s *Shell) Done() {
 // add lines that look like ours.
 func OneLine(text string) string { return page.OneLine(text) }
 
-// fileOf returns the file behind a writer; nil for none.
-func fileOf(w io.Writer) *os.File {
-	if c, ok := w.(*console); ok {
-		w = c.to
+// FileOf returns the file behind a writer, for whoever needs the terminal itself or hands it to another program; nil for none.
+func FileOf(w io.Writer) *os.File {
+	switch of := w.(type) {
+	case *console:
+		w = of.to
+	case *output:
+		w = of.to
 	}
 	f, _ := w.(*os.File)
 	return f

@@ -34,8 +34,10 @@ type Shell struct {
 	Out, Err io.Writer
 }
 
-// New makes it. Nothing that is written to Err can drive a terminal.
-func New(in io.Reader, out, err io.Writer) Shell { return Shell{In: in, Out: out, Err: &console{err}} }
+// New makes it. A command that writes to Out what nobody gets ends with an error, and nothing that is written to Err can drive a terminal.
+func New(in io.Reader, out, err io.Writer) Shell {
+	return Shell{In: in, Out: &output{to: out}, Err: &console{err}}
+}
 
 // NoSuchCommand are the arguments of a command that has others below it, and
 // takes none itself.
@@ -59,12 +61,18 @@ func LikeCommand(c *cobra.Command, typed string) string {
 	return ""
 }
 
-// Exit prints an error and gives its exit code.
+// Exit prints an error and gives its exit code. What was found is no result when nobody got it.
 func (s *Shell) Exit(err error) int {
-	if err == nil {
-		return ExitOK
+	found := errors.Is(err, ErrFound) || errors.Is(err, ErrMarked)
+	if out, is := s.Out.(*output); is && (err == nil || found) {
+		if lost := out.lost(); lost != nil {
+			err, found = lost, false
+		}
 	}
-	if errors.Is(err, ErrFound) || errors.Is(err, ErrMarked) {
+	switch {
+	case err == nil:
+		return ExitOK
+	case found:
 		return ExitFound
 	}
 	if e, ok := errors.AsType[Ended](err); ok {

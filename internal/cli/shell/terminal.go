@@ -19,7 +19,7 @@ func Screen(out io.Writer) page.Screen {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width = n
 	}
-	f := fileOf(out)
+	f := FileOf(out)
 	if f == nil || !term.IsTerminal(int(f.Fd())) {
 		return s
 	}
@@ -41,6 +41,6 @@ func utf8Locale() bool {
 
 // IsTerminal reports whether a person watches this stream.
 func IsTerminal(w io.Writer) bool {
-	f := fileOf(w)
+	f := FileOf(w)
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }

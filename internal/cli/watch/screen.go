@@ -64,7 +64,7 @@ func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.So
 		defer close(moments)
 		ended = from(own, src, sink)
 	}()
-	err := tui.Run(own, tui.Terminal{In: s.In, Out: s.Out, Screen: shell.Screen(s.Out)}, cat, moments,
+	err := tui.Run(own, tui.Terminal{In: s.In, Out: shell.FileOf(s.Out), Screen: shell.Screen(s.Out)}, cat, moments,
 		tui.Answers{Ended: func() error { return ended }, Plan: func(server, id string) series.Plan { return sink.plan(own, server, id) }})
 	cancel()
 	<-done

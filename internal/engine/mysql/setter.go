@@ -26,6 +26,10 @@ func (s *Setter) Kinds() []string { return []string{"mysql"} }
 
 // Recipe implements change.Setter.
 func (s *Setter) Recipe(ctx context.Context, h host.Reader, seen *stack.Stack, w change.Want) (change.Recipe, error) {
+	if w.Knob.Name == "log_bin" {
+		return change.Recipe{}, &change.Refusal{Why: "log_bin cannot be set to ON or OFF: its option takes the name of the log, and log_bin = OFF would start a log called OFF",
+			What: "write log_bin or skip_log_bin below [mysqld] into an option file, and restart the server"}
+	}
 	if w.Image {
 		return imageRecipe(ctx, h, w)
 	}

@@ -277,3 +277,32 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("an option file that everybody can write: %v", err)
 	}
 }
+
+// log_bin shows ON or OFF, and its option takes a name: whoever writes OFF gets a log. So it is not set, nor are the names of logs that
+// are there, and the reason is told.
+func TestNamesOfLogsAreRefused(t *testing.T) {
+	for name, tree := range map[string]func() (sandbox.MySQLOptions, error){
+		"MariaDB":             func() (sandbox.MySQLOptions, error) { return sandbox.MySQLOptions{}, nil },
+		"MySQL of Debian sid": mysqlOfSid,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := tree()
+			sandbox.Need(t, err)
+			o.Settings = "log_bin = OFF\nserver_id = 1"
+			l := newLive(t, o)
+			if got := l.state("log_bin") + l.state("log_bin_basename"); !strings.Contains(got, "log_bin = 1") || !strings.Contains(got, "/OFF\n") {
+				t.Errorf("with log_bin = OFF:\n%s", got)
+			}
+			for knob, to := range map[string]stack.Value{"log_bin": stack.Bool(false), "log_bin_index": stack.Text("/srv/log.index"), "relay_log": stack.Text("/srv/relay"), "relay_log_index": stack.Text("/srv/relay.index")} {
+				_, err := mysql.NewSetter(l.cat, l.given()).Recipe(t.Context(), l.doer, l.observe(), change.Want{Knob: l.knob(knob), To: to, Fact: l.cat.Fact("mysql", knob)})
+				if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, knob+" cannot be set") || !strings.Contains(r.What, "option file") {
+					t.Errorf("%s: %v", knob, err)
+				}
+			}
+		})
+	}
+	_, err := mysql.NewSetter(nil, nil).Recipe(t.Context(), nil, nil, change.Want{Knob: stack.Knob{Name: "log_bin"}, To: stack.Bool(false), Image: true})
+	if err == nil || !strings.Contains(err.Error(), "a log called OFF") {
+		t.Errorf("in an image: %v", err)
+	}
+}

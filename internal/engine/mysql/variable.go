@@ -65,6 +65,9 @@ func (a *alteration) readVariable() error {
 	switch {
 	case a.want.Fact.Knob.Effect == catalog.Recreate:
 		return &change.Refusal{Why: a.name + " is fixed when the server is initialised", What: "make a new data directory and move the data"}
+	case slices.Contains([]string{"log_bin_index", "relay_log", "relay_log_index"}, a.name):
+		return &change.Refusal{Why: a.name + " cannot be set by itself: it names files that are there, and with another name the next start does not find them",
+			What: "stop the server, move the files, correct the paths in the index, and then set it in an option file"}
 	case a.name == "wsrep_provider_options":
 		return &change.Refusal{Why: "wsrep_provider_options contains many options of Galera in one text, and each has to be set separately", What: "set it by hand"}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -42,14 +43,19 @@ func TestHearAny(t *testing.T) {
 	}
 }
 
-// What is told of a point holds nothing of how its server is run, whoever tells it.
+// What is told of a point holds nothing of how its server is run, whoever tells it. What is not sure of it is told, in one line each.
 func TestHear(t *testing.T) {
-	text, err := json.Marshal(example())
+	doubtful := example()
+	doubtful.Doubts = []string{"1 prepared XA transaction", "the lock was lost: ERROR\n\x1b[2Jall is well", strings.Repeat("x", 2*longestSay)}
+	text, err := json.Marshal(doubtful)
 	must(t, err)
 	p, err := hearZFS(bytes.NewReader(text), example().ID)
 	must(t, err)
 	if sv := p.Server; sv.Program != nil || sv.Env != nil || sv.Unit != "" || sv.UID != 0 || sv.PID != 0 || sv.Settings["innodb_page_size"] != "16384" || len(p.Members) != 1 {
 		t.Errorf("%+v", p)
+	}
+	if d := p.Doubts; len(d) != 3 || d[0] != doubtful.Doubts[0] || d[1] != "the lock was lost: ERROR [2Jall is well" || len(d[2]) > longestSay+len("…") {
+		t.Errorf("what is not sure of it: %q", d)
 	}
 	for want, change := range map[string]func(*protect.Point){
 		"names no server":                     func(p *protect.Point) { p.Server.Ref.Kind = "../mysql" },
@@ -57,7 +63,7 @@ func TestHear(t *testing.T) {
 		"has no parts":                        func(p *protect.Point) { p.Members = nil },
 		"not the path of a directory":         func(p *protect.Point) { p.Server.Dirs[0].Path = "/var/../etc" },
 		"is not the path of a directory":      func(p *protect.Point) { p.Server.Dirs[0].Link = "../../x" },
-		"not a snapshot of ZFS":               func(p *protect.Point) { p.Members[0].Mountpoint = "/" },
+		"not a snapshot of ZFS":               func(p *protect.Point) { p.Members[0].Mountpoint = "/var/../lib" },
 		"is not a snapshot of ZFS":            func(p *protect.Point) { p.Members[0].Snapshot = "tank/../db@x" },
 		"\" is not a snapshot of ZFS":         func(p *protect.Point) { p.Members[0].GUID = "all" },
 		"on \"/x\\ny\" is not a snapshot":     func(p *protect.Point) { p.Members[0].Mountpoint = "/x\ny" },
@@ -76,6 +82,22 @@ func TestHear(t *testing.T) {
 		}
 		if _, err := hearZFS(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
+
+// A dataset that cannot be brought to a moment is no fault of who tells of it: its name, or its place, and what helps, are said.
+func TestHearSaysWhatHelps(t *testing.T) {
+	for want, change := range map[string]func(*protect.Member){
+		`"tank/my db" has other characters`:  func(m *protect.Member) { m.Snapshot = "tank/my db@plumb-x" },
+		`"tank/db" was mounted at /, so it `: func(m *protect.Member) { m.Mountpoint = "/" },
+	} {
+		p := example()
+		change(&p.Members[0])
+		text, err := json.Marshal(p)
+		must(t, err)
+		if _, err := HearAny(bytes.NewReader(text), p.ID); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(hint.Of(err), "without --to and --start restores it as it is; ") {
+			t.Errorf("want %q: %v, hint %q", want, err, hint.Of(err))
 		}
 	}
 }

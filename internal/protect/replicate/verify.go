@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/limited"
 	"plumb/internal/protect"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -114,9 +115,14 @@ func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
 	return a.Drill, nil
 }
 
-// Told is what a target is told of a point: what tells a copy what it is, and nothing of how it is run.
+// Told is what a target is told of a point: what tells a copy what it is, and nothing of how it is run. What is not sure of it goes along:
+// of a backup nobody else knows that once the host is gone. It is made one line each, as some quote what a server said.
 func Told(p protect.Point) protect.Point {
 	sv := p.Server
 	sv.Program, sv.Env, sv.Unit, sv.PID, sv.UID, sv.GID = nil, nil, "", 0, 0, 0
-	return protect.Point{Form: protect.Form, ID: p.ID, Server: sv, Mode: p.Mode, Label: p.Label, Members: p.Members, Position: p.Position, Files: p.Files, Times: p.Times}
+	var doubts []string
+	for _, d := range p.Doubts[:min(len(p.Doubts), mostDoubts)] {
+		doubts = append(doubts, units.Start(strings.Join(strings.FieldsFunc(d, unsaid), " "), longestSay))
+	}
+	return protect.Point{Form: protect.Form, ID: p.ID, Server: sv, Mode: p.Mode, Label: p.Label, Doubts: doubts, Members: p.Members, Position: p.Position, Files: p.Files, Times: p.Times}
 }

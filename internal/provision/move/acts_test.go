@@ -1,10 +1,12 @@
 package move
 
 import (
+	"io/fs"
 	"slices"
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/product"
 	"plumb/internal/provision"
 )
@@ -31,6 +33,22 @@ func TestACheckpointComesBeforeTheStop(t *testing.T) {
 		do := p.stopping().Do
 		if first := do[0].Statement; first != want || do[len(do)-2].Argv[0] != "stop" || want != "" && do[0].Target == nil {
 			t.Errorf("%s: %+v", kind, do)
+		}
+	}
+}
+
+// systemd makes its mount units from fstab: where it runs it is told of the line, and once the line is taken out again.
+func TestSystemdIsToldOfTheMount(t *testing.T) {
+	v := provision.Volume{At: "/var/lib/db", Aside: "/srv/db/data"}
+	for want, on := range map[string]hosttest.Map{
+		"":                        {},
+		"systemctl daemon-reload": {Stats: map[string]host.Stat{host.SystemdRuntime: {Mode: fs.ModeDir}}},
+	} {
+		p := planning{h: on, data: v}
+		must(t, p.mount(t.Context(), v))
+		e := p.acts[len(p.acts)-1].Edit // its Apply is run after the edit and after its undo
+		if e == nil || (e.Apply == nil) != (want == "") || e.Apply != nil && e.Apply.String() != want {
+			t.Errorf("want %q: %+v", want, e)
 		}
 	}
 }

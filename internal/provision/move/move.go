@@ -274,6 +274,11 @@ func (p *planning) mount(ctx context.Context, v provision.Volume) error {
 		if _, err := edit.Set(e.Form, nil, e.Key, e.Value); err != nil {
 			return hint.With(fmt.Errorf("have %s mounted at every boot: %w", v.At, err), "use a path without blanks as server.at, or use a ZFS pool")
 		}
+		reload, err := change.ReloadUnits(ctx, p.h) // systemd makes its mount units from fstab
+		if err != nil {
+			return err
+		}
+		e.Apply = reload
 		p.add(bind(v))
 		p.acts = append(p.acts, change.Act{Edit: e})
 		return nil

@@ -214,7 +214,7 @@ func (s swappingFile) Run(ctx context.Context, argv ...string) ([]byte, error) {
 func TestSwappedFilesystemSnapshotsStay(t *testing.T) {
 	places(t, func(t *testing.T, p place) {
 		d := hosttest.LiveDoer(t)
-		for i := range 100 {
+		for i := range swaps() {
 			all, err := p.Snapshot(t.Context(), d, p.vols, name, facts)
 			must(t, err)
 			at := filepath.Join(p.top, all[0].Snapshot)
@@ -233,7 +233,7 @@ func TestSwappedFilesystemSnapshotsStay(t *testing.T) {
 			}
 			p.remove(t, at)
 		}
-		t.Log("0 of 100 destroyed")
+		t.Logf("0 of %d destroyed", swaps())
 	})
 }
 

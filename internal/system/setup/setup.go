@@ -87,11 +87,11 @@ func (System) Places(ctx context.Context, h host.Reader, home provision.Home, vo
 	return append(acts, profile...), err
 }
 
-// Labels implements provision.System. A directory of a filesystem stays mounted where it was filled, too.
+// Labels implements provision.System. A directory of a filesystem that was filled elsewhere stays mounted there, too.
 func (System) Labels(ctx context.Context, h host.Reader, home provision.Home, volumes []provision.Volume) ([]change.Act, error) {
 	dirs := places(volumes)
 	for _, v := range volumes {
-		if v.Dataset == "" {
+		if v.Dataset == "" && v.Aside != "" {
 			dirs = append(dirs, v.Aside)
 		}
 	}

@@ -25,6 +25,7 @@ func TestLabelsOfBothPlaces(t *testing.T) {
 			[]string{"restorecon -R -F /var/lib/mysql", "semanage fcontext -a -t mysqld_db_t '/srv/mariadb/data(/.*)?'"}},
 		"datasets": {[]provision.Volume{{Role: "data", Dataset: "tank/data", At: "/var/lib/mysql", Aside: "/var/lib/plumb/new-tank-data"}, {Role: "redo", Dataset: "tank/log", At: "/var/lib/mysql-log", Aside: "/var/lib/plumb/new-tank-log"}},
 			[]string{"restorecon -R -F /var/lib/mysql", "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql-log(/.*)?'"}},
+		"filled where it is": {[]provision.Volume{{Role: "data", At: "/srv/mariadb/data"}}, []string{"semanage fcontext -a -t mysqld_db_t '/srv/mariadb/data(/.*)?'"}},
 	} {
 		acts, err := System{}.Labels(t.Context(), h, provision.Home{Label: "mysqld_db_t"}, c.volumes)
 		if err != nil {

@@ -12,6 +12,9 @@ import (
 	"plumb/test/program"
 )
 
+//go:embed guest/damage.sh
+var damageLib string
+
 //go:embed guest/change.sh
 var change string
 
@@ -24,7 +27,7 @@ func TestChangesOnOpenZFS(t *testing.T) {
 			m := Open(t, release)
 			plumb := program.ForTest(t)
 			out := t.ArtifactDir()
-			r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Out: out, Line: change, Deadline: 20 * time.Minute, Disks: []Disk{
+			r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Out: out, Line: damageLib + change, Deadline: 20 * time.Minute, Disks: []Disk{
 				{Name: "data", Bytes: 1 << 30}, {Name: "lost", Bytes: 256 << 20}}})
 			if err != nil || r.Code != 0 {
 				t.Fatalf("code %d, %v\n%s\n%s", r.Code, err, r.Output, read(t, out, "fix.txt"))

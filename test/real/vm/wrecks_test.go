@@ -46,7 +46,7 @@ func TestWrecksOnOpenZFS(t *testing.T) {
 			if release == Bookworm {
 				sandbox.NeedFull(t, "the same again with an older OpenZFS: make test-real FULL=1 does it")
 			}
-			wreck(t, release, wrecksZFS, wrecksOnZFS(release), []Disk{
+			wreck(t, release, damageLib+wrecksZFS, wrecksOnZFS(release), []Disk{
 				{Name: "left", Bytes: 6 << 30}, {Name: "right", Bytes: 6 << 30}, {Name: "special", Bytes: 512 << 20},
 				{Name: "worn", Bytes: 1400 << 20}, {Name: "lost", Bytes: 256 << 20}})
 		})

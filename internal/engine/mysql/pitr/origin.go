@@ -69,7 +69,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		return nil, nil, why
 	}
 	now := slices.MaxFunc(could, func(a, b origin) int { return a.made.Compare(b.made) })
-	if now.first && !b.point && b.meanwhile(now.made) { // the log that a point has itself is compared later
+	if now.first && !bool(b.point) && b.meanwhile(now.made) { // the log that a point has itself is compared later
 		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, units.Moment(now.made), now.log.sayso())
 	}
 	for _, o := range could {
@@ -136,7 +136,7 @@ func (l *shelfLog) wasPast(ctx context.Context, b base) error {
 		began = began.Add(time.Second)
 	}
 	if err == nil && e.Kept.Before(began) {
-		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the %s began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), units.Moment(e.Kept), b, units.Moment(b.began), l.sayso())
+		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the %s began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), units.Moment(e.Kept), b.point, units.Moment(b.began), l.sayso())
 	}
 	return err
 }

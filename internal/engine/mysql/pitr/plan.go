@@ -35,7 +35,7 @@ func (Engine) Knows(m manifest.Manifest) bool {
 // base is what a backup says of itself.
 type base struct {
 	id     string // of the backup
-	point  bool   // it is one of a point
+	point  moment.OfPoint
 	at     protect.Position
 	apart  bool           // its GTIDs were read later than its place, and others wrote meanwhile
 	server protect.Server // no more of it than what it is
@@ -69,14 +69,6 @@ func baseOf(m manifest.Manifest) (b base, err error) {
 
 // start is where the log that is replayed onto it begins.
 func (b base) start() replay.Start { return replay.Start{Position: b.at, Apart: b.apart} }
-
-// String is what people call it.
-func (b base) String() string {
-	if b.point {
-		return "point"
-	}
-	return "base backup"
-}
 
 // inner is what Finish needs besides.
 type inner struct {
@@ -118,7 +110,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 		return w, err
 	}
 	if before(a.To, b) {
-		return w, moment.BeforeBase(fmt.Errorf("%s is before the %s", a.To.Text, b), all[0].server)
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the %s", a.To.Text, b.point), all[0].server)
 	}
 	logs, unknown := all, []string(nil)
 	if saidSo(a.Log) {
@@ -142,14 +134,14 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	}
 	atEnd := a.To.File == way.Stop.File && a.To.Offset == way.Stop.Offset
 	if len(way.After) == 0 && !a.To.Point() && !atEnd {
-		last := fmt.Sprintf("nothing after the %s", b)
+		last := fmt.Sprintf("nothing after the %s", b.point)
 		if n := len(way.Before); n > 0 {
 			last = "a commit of " + units.Moment(way.Before[n-1].Time)
 		}
 		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest replays everything in the archive")
 	}
 	if way.Count == 0 && !a.To.Time.IsZero() && a.To.Time.Before(b.ended) { // nothing that was committed between says that it is later than the base
-		return w, moment.BeforeBase(fmt.Errorf("%s is before the %s is whole", a.To.Text, b), log.server)
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the %s is whole", a.To.Text, b.point), log.server)
 	}
 	w = moment.Way{Server: log.server, From: at(b.at.File, b.at.Offset), Last: at(way.Stop.File, way.Stop.Offset), Count: way.Count, Before: way.Before, After: way.After, Notes: way.Notes, Inner: inner{b, sv, log, way}}
 	for _, name := range way.Files {
@@ -244,7 +236,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 
 // nowhere is the error of a base behind which the archive has nothing.
 func nowhere(b base, why error) error {
-	return moment.Unreached(fmt.Errorf("there is a gap: no log in the archive continues at %s, where the %s ends: %w", at(b.at.File, b.at.Offset), b, why))
+	return moment.Unreached(fmt.Errorf("there is a gap: no log in the archive continues at %s, where the %s ends: %w", at(b.at.File, b.at.Offset), b.point, why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.

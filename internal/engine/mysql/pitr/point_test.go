@@ -33,7 +33,7 @@ func TestPointsAsBases(t *testing.T) {
 	if err != nil || based.Facts[factApart] == "" || m.Facts[factApart] != "" || !based.Began.Equal(told.Times.Began) || !based.Ended.Equal(told.Times.Until()) {
 		t.Errorf("%+v, %v", based, err)
 	}
-	if b, err := baseOf(based); err != nil || !b.apart || b.at.GTID != "0-7-9" || b.server.Version != "10.11.19" || b.String() != "point" {
+	if b, err := baseOf(based); err != nil || !b.apart || b.at.GTID != "0-7-9" || b.server.Version != "10.11.19" || b.point.String() != "point" {
 		t.Errorf("%+v, %v", b, err)
 	}
 	told.Mode, told.Label = protect.ModeLocked, protect.Proven

@@ -30,19 +30,11 @@ type base struct {
 	timeline   int
 	system     uint64
 	major      int
-	point      bool
+	point      moment.OfPoint
 }
 
 // Knows implements moment.Engine.
 func (Engine) Knows(m manifest.Manifest) bool { return systemOf(m) != "" }
-
-// word is what it is called.
-func (b base) word() string {
-	if b.point {
-		return "point"
-	}
-	return "base backup"
-}
 
 func baseOf(m manifest.Manifest) (b base, err error) {
 	b.id, b.point = m.ID, m.Point != ""
@@ -164,9 +156,9 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	p.until = c.until
 	if len(pieces) == 0 {
 		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
-			return nil, moment.Unreached(fmt.Errorf("%s, in which the %s begins, is not in the archive: %w", missing, p.b.word(), gone.Pruned()))
+			return nil, moment.Unreached(fmt.Errorf("%s, in which the %s begins, is not in the archive: %w", missing, p.b.point, gone.Pruned()))
 		}
-		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the %s begins, is not in the archive", missing, p.b.word()))
+		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the %s begins, is not in the archive", missing, p.b.point))
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)

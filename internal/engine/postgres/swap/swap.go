@@ -48,8 +48,13 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 	if err != nil {
 		return course, err
 	}
+	label, err := labels(ctx, h, w)
+	if err != nil {
+		return course, err
+	}
 	out := &course.Swap
-	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n), start(n, w.Home, look, shows))
+	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n))
+	out.Acts = append(append(out.Acts, label...), start(n, w.Home, look, shows))
 	out.Notes = []string{
 		"pg_upgrade --check reads the running server and a new cluster that is thrown away, just before the stop; what it refuses ends the swap before the server stops",
 		fmt.Sprintf("the server is stopped while %s are copied", units.Measured(float64(old.size))),
@@ -59,6 +64,14 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 	out.Proof = w.Answers("SELECT current_setting('server_version_num')::int / 10000", func(text string) bool { return text == w.To.Version })
 	course.Next = analyze(w.To.Version)
 	return course, nil
+}
+
+// labels gives what labels a new data directory that somebody chose. Where the packages have theirs, the policy of SELinux has the label.
+func labels(ctx context.Context, h host.Reader, w provision.Swap) ([]change.Act, error) {
+	if w.At == "" {
+		return nil, nil
+	}
+	return w.System.Labels(ctx, h, w.Home, []provision.Volume{{Role: "data", At: w.At}})
 }
 
 // analyze says how the new server comes to know its tables. Since 18, pg_upgrade brings the planner's statistics along, but for

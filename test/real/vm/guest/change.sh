@@ -21,20 +21,8 @@ plumb undo --all --yes >/out/undo.txt 2>&1 || echo "undo: $?" >>/out/undo.txt
 state >/out/after
 
 # Damage behind the back of ZFS: file data on a pool of one disk, whose copy is the only one.
-# Only blocks of the file are damaged: of others chance could hit every copy.
-mark="what no other file has"
-disk=/dev/disk/by-id/virtio-data
 zfs set compression=off tank/mysql
-yes "$mark" | head -c 32M >/tank/mysql/ibdata
-zpool export tank
-first=$(grep -abom 1 "$mark" $disk | head -n 1 | cut -d: -f1)
-for at in 2 4 6 8 10; do
-	sector=$((first / 512 + at * 2048))
-	if dd if=$disk bs=512 skip="$sector" count=1 2>/dev/null | grep -aq "$mark"; then
-		echo damage | dd of=$disk bs=512 seek="$sector" conv=notrunc 2>/dev/null
-	fi
-done
-zpool import -d /dev/disk/by-id tank
+damage tank /dev/disk/by-id/virtio-data /tank/mysql/ibdata
 zpool scrub -w tank || true
 zpool status -v tank >/out/scrub.status 2>&1 || true
 plumb check --json >/out/scrub.json || true

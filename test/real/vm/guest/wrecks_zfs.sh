@@ -110,18 +110,7 @@ stop_postgres /volpg/main
 # A pool that found damage which is gone, and that promised more than it has.
 # Large enough that what ZFS keeps for itself is less than a tenth.
 zpool create -o ashift=12 -O compression=off worn "$(disk worn)"
-# Only blocks of the file are damaged: of others chance could hit every copy.
-mark="what no other file has"
-yes "$mark" | head -c 32M >/worn/file
-zpool export worn
-first=$(grep -abom 1 "$mark" "$(disk worn)" | head -n 1 | cut -d: -f1)
-for at in 2 4 6 8 10; do
-	sector=$((first / 512 + at * 2048))
-	if dd if="$(disk worn)" bs=512 skip="$sector" count=1 2>/dev/null | grep -aq "$mark"; then
-		echo damage | dd of="$(disk worn)" bs=512 seek="$sector" conv=notrunc 2>/dev/null
-	fi
-done
-zpool import -d /dev/disk/by-id worn
+damage worn "$(disk worn)" /worn/file
 zpool scrub -w worn || true
 rm -f /worn/file
 zpool sync worn
