@@ -47,6 +47,7 @@ type written struct {
 	what          string
 	began, at     time.Time
 	before, after uint64 // where the log was
+	moment        string // just before it, as a person names it; of a binary log
 }
 
 // newSite makes what its backups and its log are kept in.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"plumb/internal/archive"
@@ -100,23 +102,33 @@ func (r *replaying) fits() error {
 	return nil
 }
 
-// program finds a server of the base's release.
+// program finds a server of the base's release: in PATH, where one that was only unpacked can be, or where packages put it.
 func (r *replaying) program() error {
 	e := new(point.Engine)
-	for _, name := range append(e.Programs(), "/usr/local/sbin/mariadbd", "/usr/local/bin/mariadbd") {
-		if _, err := r.d.Stat(r.ctx, name); err != nil {
+	found, err := r.d.Run(r.ctx, "sh", "-c", "for name in mariadbd mysqld; do command -v $name; done; :")
+	if err != nil {
+		return err
+	}
+	var seen, why []string
+	for _, name := range append(strings.Split(string(found), "\n"), e.Programs()...) {
+		if _, err := r.d.Stat(r.ctx, name); !path.IsAbs(name) || err != nil || slices.Contains(seen, name) {
 			continue
 		}
+		seen = append(seen, name)
 		out, err := r.d.Run(r.ctx, name, "--version")
-		if err != nil {
-			return err
+		if err == nil {
+			r.server, err = e.Resettle(r.in.server, name, string(out))
 		}
-		if sv, err := e.Resettle(r.in.server, name, string(out)); err == nil {
-			r.server = sv
+		if err == nil {
 			return nil
 		}
+		why = append(why, name+": "+err.Error())
 	}
-	return hint.With(fmt.Errorf("there is no server of the release of %s here", r.in.base.server.Product), "install that release, such as the package mariadb-server: the log is replayed by it")
+	err = fmt.Errorf("there is no server of the release of %s here", r.in.base.server.Product)
+	if why != nil {
+		err = fmt.Errorf("%w: %s", err, strings.Join(why, "; "))
+	}
+	return hint.With(err, "install that release, or unpack it and have its mysqld or mariadbd in PATH: the log is replayed by it")
 }
 
 // tools sees that the programs are here that unpack and prepare a base.

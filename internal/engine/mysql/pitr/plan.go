@@ -205,8 +205,8 @@ func logsOf(ctx context.Context, s archive.Shelf, b base, server string) ([]*she
 }
 
 // find gives the series that goes on where a base ends, and the way in it. Where one ends before the moment, a later one may go on
-// there too: of a server that was set back, or of one of which the end of a file was cut when it died. That it is the same log its
-// GTIDs tell, and places alone do not.
+// there too: of a server that was set back, or of one of which the end of a file was cut when it died, as MySQL does. That it is the same
+// log its GTIDs tell, and places alone do not; of a point its own log does, with which it is compared later.
 func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to replay.Target) (log *shelfLog, way replay.Way, err error) {
 	var why error // no series goes on there
 	for _, l := range logs {
@@ -215,7 +215,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 		}
 		one, joins, bad := l.way(ctx, b, sv, to)
 		switch {
-		case joins && (b.at.GTID == "" || bad == nil && len(one.After) > 0):
+		case joins && (b.at.GTID == "" && !b.point || bad == nil && len(one.After) > 0):
 			return l, one, bad
 		case joins && (log == nil || bad == nil):
 			log, way, err = l, one, bad

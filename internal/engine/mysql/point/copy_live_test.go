@@ -170,6 +170,9 @@ func TestDataDirectory(t *testing.T) {
 		if err := r.Exec(s.t.Context(), "INSERT INTO shop.far VALUES (2)"); err != nil || r.number(s.t, "SELECT COUNT(*) FROM shop.far") != 2 {
 			s.t.Error(err)
 		}
+		if err := r.Exec(s.t.Context(), "CREATE TABLE shop.more (id INT PRIMARY KEY) DATA DIRECTORY = '"+logs+"'"); err == nil || !strings.Contains(err.Error(), "DATA DIRECTORY location must be in a known directory") {
+			s.t.Errorf("a table where the source has its own: %v", err)
+		}
 		s.apart(r, c)
 		s.sound(r, c, false)
 	})

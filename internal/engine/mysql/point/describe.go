@@ -179,7 +179,7 @@ func plainSettings() []string {
 		"innodb_flush_method", "innodb_use_native_aio", "innodb_file_per_table", "innodb_doublewrite", "innodb_default_row_format", "innodb_strict_mode", "innodb_compression_algorithm",
 		"lower_case_table_names", "character_set_server", "collation_server", "sql_mode", "explicit_defaults_for_timestamp", "max_allowed_packet", "default_storage_engine",
 		"binlog_format", "binlog_checksum", "gtid_mode", "enforce_gtid_consistency", "gtid_domain_id", "gtid_strict_mode", "log_slave_updates", "log_replica_updates",
-		"basedir", "plugin_dir", "lc_messages_dir", "character_sets_dir", "plugin_maturity"}
+		"basedir", "plugin_dir", "lc_messages_dir", "character_sets_dir", "plugin_maturity", nativePassword}
 }
 
 // directories are settings that are kept as absolute paths without links, and
@@ -222,19 +222,23 @@ func (d *described) settings() {
 	d.sv.Settings = keep
 }
 
-// plugins keeps which storage engines must be loaded, because a server that asks no
-// accounts loads none by itself, and where the keys of encrypted tables come from.
+// plugins keeps which storage engines must be loaded, because a server that asks no accounts loads none by itself, and, for
+// statements of the log that make accounts, with what those log in; and where the keys of encrypted tables come from.
 func (d *described) plugins(t host.Target) {
-	rows, err := d.h.Query(d.ctx, t, "SELECT PLUGIN_NAME, PLUGIN_TYPE, PLUGIN_LIBRARY FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_LIBRARY > '' ORDER BY PLUGIN_NAME")
+	rows, err := d.h.Query(d.ctx, t, "SELECT PLUGIN_NAME, PLUGIN_TYPE, PLUGIN_LIBRARY FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND (PLUGIN_LIBRARY > '' OR PLUGIN_NAME = '"+nativePassword+"') ORDER BY PLUGIN_NAME")
 	if err != nil {
 		return // a copy that lacks one says so when it starts
 	}
 	var load, keys []string
 	for _, row := range rows.Values {
-		name, kind := host.Text(row, 0), strings.ToUpper(host.Text(row, 1))
+		name, kind, library := host.Text(row, 0), strings.ToUpper(host.Text(row, 1)), host.Text(row, 2)
 		switch {
-		case kind == "STORAGE ENGINE":
-			load = append(load, name+"="+host.Text(row, 2))
+		case library == "":
+			if !isMariaDB(d.sv) && since(d.sv, "8.4") { // which has it off, unless it is told otherwise
+				d.sv.Settings[nativePassword] = "ON"
+			}
+		case kind == "STORAGE ENGINE", kind == "AUTHENTICATION":
+			load = append(load, name+"="+library)
 		case kind == "ENCRYPTION", kind == "KEYRING", strings.HasPrefix(name, "keyring_"):
 			keys = append(keys, name)
 		}
@@ -252,6 +256,9 @@ func (d *described) plugins(t host.Target) {
 		d.sv.Settings[keysSetting] = strings.Join(keys, ", ")
 	}
 }
+
+// nativePassword is a plugin that MySQL 8.4 still has built in; it is on if the setting of that name is.
+const nativePassword = "mysql_native_password"
 
 // keysSetting names what gives the server the keys of encrypted tables.
 const keysSetting = "plumb:keys"

@@ -23,7 +23,8 @@ type judged struct {
 	unseen    string // why it is not known which there are
 	replica   bool
 	galera    bool
-	prepared  int // XA transactions
+	redoOff   bool // ALTER INSTANCE DISABLE INNODB REDO_LOG
+	prepared  int  // XA transactions
 	untried   string
 	schemaOff bool // performance_schema
 	blind     bool // this user does not see what others run
@@ -41,6 +42,8 @@ func (e *Engine) Modes(ctx context.Context, h host.Reader, t host.Target, s *sta
 	j.schemaOff = !on(j.v["performance_schema"])
 	if db := s.Find(sv.Ref); db != nil {
 		j.replica, _ = db.Bool("is_replica")
+		redo, known := db.Bool("redo_enabled")
+		j.redoOff = known && !redo
 	}
 	if sv.Flavor == product.Percona || !isMariaDB(sv) && !since(sv, "8.0") {
 		j.untried = "; written from the documentation of " + sv.Product + ", and never run here"
@@ -110,8 +113,8 @@ func (j *judged) crash() protect.Mode {
 	m := protect.Mode{Name: protect.ModeCrash, Statements: append(j.positions(), snapshot), Doubts: j.doubts(),
 		Why: "all users' tables are transactional, and data, redo log and binary log are in one atomic snapshot: recovery makes of it what it makes of a power cut" + j.untried}
 	switch {
-	case len(j.set.Strays) > 0:
-		m.Not = j.stray(j.set.Strays[0])
+	case j.never() != "":
+		m.Not = j.never()
 	case j.set.Apart != "":
 		m.Not = "the snapshots are not of one moment: " + j.set.Apart
 	case j.unseen != "":
@@ -126,7 +129,17 @@ func (j *judged) crash() protect.Mode {
 	return m
 }
 
-func (j *judged) stray(s protect.Stray) string { return s.Path + " is not in the snapshot: " + s.Why }
+// never is why no server starts on a snapshot, however that is taken. Without a redo log InnoDB writes pages as it likes, notes in its files
+// that it does so, and refuses what was killed meanwhile (MySQL 8.0.21 and later).
+func (j *judged) never() string {
+	switch {
+	case len(j.set.Strays) > 0:
+		return j.set.Strays[0].Path + " is not in the snapshot: " + j.set.Strays[0].Why
+	case j.redoOff:
+		return "the redo log is switched off, and without it the files are never whole while the server runs: ALTER INSTANCE ENABLE INNODB REDO_LOG"
+	}
+	return ""
+}
 
 // doubts are those of every mode.
 func (j *judged) doubts() (all []string) {
@@ -165,8 +178,7 @@ func (j *judged) locked() protect.Mode {
 	if j.galera {
 		m.Blocks += "; on this node: it is desynced before, so that the rest of the cluster does not wait for it"
 	}
-	if len(j.set.Strays) > 0 {
-		m.Not = j.stray(j.set.Strays[0])
+	if m.Not = j.never(); m.Not != "" {
 		return m
 	}
 	if j.unplaced {
@@ -193,9 +205,7 @@ func more(workers string) bool { return workers != "" && workers != "0" && worke
 func (j *judged) freeze() protect.Mode {
 	m := protect.Mode{Name: protect.ModeFreeze, Statements: append(j.positions(), snapshot), Doubts: j.doubts(), Blocks: "everybody: the server's processes stand still",
 		Why: "nothing is written while the snapshots are taken, wherever they lie; recovery makes of it what it makes of a power cut" + j.untried}
-	if len(j.set.Strays) > 0 {
-		m.Not = j.stray(j.set.Strays[0])
-	}
+	m.Not = j.never()
 	if j.unsafe != "" {
 		m.Doubts = append(m.Doubts, "tables that may need a repair: "+j.unsafe)
 	}

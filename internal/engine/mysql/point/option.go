@@ -94,6 +94,8 @@ func (n *neutral) kept(f *file) {
 		switch {
 		case !ok, renamed && name == "log_slave_updates":
 		case capacity && strings.HasPrefix(name, "innodb_log_file"): // of no effect, with a warning
+		case name == "gtid_mode" && n.c.Purpose == protect.ForReplay: // which may be changed in the log
+			f.set("loose_gtid_mode", "OFF_PERMISSIVE")
 		case name == "innodb_undo_tablespaces" && !isMariaDB(n.c.Server) && since(n.c.Server, "8.0.14"): // likewise
 		default:
 			f.set("loose_"+name, value)

@@ -1,6 +1,7 @@
 package point
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -140,14 +141,56 @@ func TestFlushUnderTheLock(t *testing.T) {
 	}
 }
 
-// The data is on what has no snapshots, and so is the binary log beside it: that is no point that lacks only its binary log.
+// The data is on what has no snapshots, and so is the binary log beside it: that is no point that lacks only its binary log. Nor is there one
+// of a server that writes no redo log.
 func TestNoModeWithoutTheData(t *testing.T) {
 	j := &judged{sv: protect.Server{Flavor: "mariadb", Version: "10.11.6", Dirs: []protect.Dir{{Role: "data", Path: "/db"}, {Role: "binlog", Path: "/db"}}},
 		v:   map[string]string{"log_bin": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1"},
 		set: protect.Set{Strays: []protect.Stray{{Path: "/db", Why: "on tmpfs"}}}}
-	for _, m := range []protect.Mode{j.crash(), j.locked(), j.freeze()} {
-		if !strings.Contains(m.Not, "/db is not in the snapshot") {
-			t.Errorf("mode %s is possible: not %q", m.Name, m.Not)
+	wants := func(not string) {
+		t.Helper()
+		for _, m := range []protect.Mode{j.crash(), j.locked(), j.freeze()} {
+			if !strings.Contains(m.Not, not) {
+				t.Errorf("mode %s is possible: not %q", m.Name, m.Not)
+			}
+		}
+	}
+	wants("/db is not in the snapshot")
+	j.set.Strays, j.redoOff = nil, true
+	wants("ALTER INSTANCE ENABLE INNODB REDO_LOG")
+}
+
+// answering answers every query with the same rows.
+type answering struct {
+	host.Reader
+	rows [][]string
+}
+
+func (a answering) Query(context.Context, host.Target, string) (host.Rows, error) {
+	var rows host.Rows
+	for _, row := range a.rows {
+		var cells []*string
+		for _, cell := range row {
+			cells = append(cells, &cell)
+		}
+		rows.Values = append(rows.Values, cells)
+	}
+	return rows, nil
+}
+
+// A copy that loads no plugins by itself is told to load those with which accounts of the log log in.
+func TestPluginsOfAccounts(t *testing.T) {
+	for _, c := range []struct {
+		flavor, version string
+		native          bool
+	}{{"mysql", "8.4.2", true}, {"percona", "8.4.2", true}, {"mysql", "8.0.36", false}, {"mariadb", "11.4.5", false}} {
+		d := &described{ctx: t.Context(), h: answering{rows: [][]string{{"auth_socket", "AUTHENTICATION", "auth_socket.so"}, {"clone", "CLONE", "mysql_clone.so"},
+			{"mysql_native_password", "AUTHENTICATION", ""}, {"ROCKSDB", "STORAGE ENGINE", "ha_rocksdb.so"}}}, sv: protect.Server{Flavor: c.flavor, Version: c.version, Settings: map[string]string{}}}
+		d.plugins(host.Target{})
+		f := &file{}
+		(&neutral{c: protect.Copy{Server: d.sv}}).kept(f)
+		if text := f.String(); !strings.Contains(text, `plugin_load_add = "auth_socket=auth_socket.so;ROCKSDB=ha_rocksdb.so"`) || strings.Contains(text, `loose_mysql_native_password = "ON"`) != c.native {
+			t.Errorf("%s %s: %s", c.flavor, c.version, text)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -21,13 +22,13 @@ import (
 // Replay implements replay.Engine.
 func (e *Engine) Replay(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w replay.Way) error {
 	p := &playing{ctx: ctx, o: ownerOf(d, c.Server), a: a, c: c, w: w}
-	return p.all(p.same, p.tools, p.play, p.reached)
+	return p.all(p.same, p.tools, p.emptied, p.play, p.reached)
 }
 
 // Play plays a way into a copy that was restored without a log of its own, and proves that it stands at its end.
 func Play(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w replay.Way) error {
 	p := &playing{ctx: ctx, o: ownerOf(d, c.Server), a: a, c: c, w: w}
-	return p.all(p.tools, p.play, p.reached)
+	return p.all(p.tools, p.emptied, p.play, p.reached)
 }
 
 // playing is a replay that goes on.
@@ -102,17 +103,33 @@ func (p *playing) tools() (err error) {
 	return hint.With(fmt.Errorf("there is no %s for %s here", names[0][0], p.c.Server.Product), pack)
 }
 
+// emptied opens the tables in memory. A server that first opens one since it started notes in its log that it is empty now: in the replay
+// that would take the GTID of the transaction for which it is opened.
+func (p *playing) emptied() error {
+	rows, err := p.a.Query(p.ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE ENGINE = 'MEMORY' AND TABLE_SCHEMA NOT IN "+engine.OwnSchemas)
+	if err == nil && len(rows.Values) > 0 {
+		err = p.a.Exec(p.ctx, "SET SESSION sql_log_bin = 0")
+	}
+	for _, row := range rows.Values {
+		if err == nil {
+			_, err = p.a.Query(p.ctx, "SELECT 1 FROM "+engine.Identifier(host.Text(row, 0))+"."+engine.Identifier(host.Text(row, 1))+" LIMIT 1")
+		}
+	}
+	return err
+}
+
 // play lets one program read the log and another type it to the copy. Nothing is kept between
 // them, and when the first fails the second is ended before it could take what it has for all.
 func (p *playing) play() error {
 	if p.w.Count == 0 {
 		return nil
 	}
-	// A row event is written in a longer form than it has in the log.
-	if err := p.a.Exec(p.ctx, "SET GLOBAL max_allowed_packet = 1073741824"); err != nil {
+	// A row event is written in a longer form than it has in the log. What LOAD DATA read is in a log of statements, and becomes files again.
+	if err := p.a.Exec(p.ctx, "SET GLOBAL max_allowed_packet = 1073741824", "SET GLOBAL local_infile = ON"); err != nil {
 		return err
 	}
-	argv := append(slices.Clone(p.log), "--no-defaults", "--local-load="+p.c.Run+"/tmp", "--start-position="+strconv.FormatInt(p.w.From.Offset, 10),
+	loaded := p.c.Run + "/tmp"
+	argv := append(slices.Clone(p.log), "--no-defaults", "--local-load="+loaded, "--start-position="+strconv.FormatInt(p.w.From.Offset, 10),
 		"--stop-position="+strconv.FormatInt(p.w.Stop.Offset, 10), "--")
 	argv = append(argv, p.w.Files...)
 	read, write := io.Pipe()
@@ -128,6 +145,9 @@ func (p *playing) play() error {
 	// its rights when the accounts are read.
 	in := io.MultiReader(strings.NewReader("FLUSH NO_WRITE_TO_BINLOG PRIVILEGES;\n"), read)
 	typed := append(slices.Clone(p.client), "--no-defaults", "--batch", "--binary-mode", "--max-allowed-packet=1G", "--default-character-set="+p.characters(), "--user=root", "--socket="+socket(p.c))
+	if !isMariaDB(p.c.Server) {
+		typed = append(typed, "--loose-load-data-local-dir="+loaded) // without it MySQL's client gives a server no files, since 8.0
+	}
 	flow, err := p.o.d.Pipe(p.ctx, host.Pipe{Argv: typed, In: in})
 	if err == nil && flow.Unread {
 		err = errors.New("the client did not accept all of it")
