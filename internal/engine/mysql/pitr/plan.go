@@ -215,7 +215,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 		}
 		one, joins, bad := l.way(ctx, b, sv, to)
 		switch {
-		case joins && (b.at.GTID == "" && !b.point || bad == nil && len(one.After) > 0):
+		case joins && (b.at.GTID == "" && !bool(b.point) || bad == nil && len(one.After) > 0):
 			return l, one, bad
 		case joins && (log == nil || bad == nil):
 			log, way, err = l, one, bad
