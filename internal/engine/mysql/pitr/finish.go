@@ -177,7 +177,7 @@ func (r *replaying) fetch() error {
 // replay has a server replay the log, and proves that it stands at its end.
 func (r *replaying) replay() error {
 	argv := []string{r.server.Program[0], "--defaults-file=" + path.Join(r.a.Data, optionFile), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
-		"--log-error=" + path.Join(r.run, "error.log"), "--tmpdir=" + path.Join(r.run, "tmp"), "--skip-networking", "--skip-grant-tables", "--skip-slave-start", "--event-scheduler=DISABLED",
+		"--log-error=" + path.Join(r.run, "error.log"), "--tmpdir=" + path.Join(r.run, "tmp"), "--skip-networking", "--skip-grant-tables", "--skip-slave-start", "--event-scheduler=DISABLED", "--skip-symbolic-links", // or a DATA DIRECTORY in the log leads out of the restored data
 		"--log-bin=" + path.Join(r.run, "replay"), "--log-bin-index=" + path.Join(r.run, "replay.index"), "--server-id=" + strconv.Itoa(serverNumber), "--innodb-buffer-pool-size=256M", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"}
 	return r.serve(host.Process{Argv: argv, Dir: r.run, UID: r.a.UID, GID: r.a.GID, Log: path.Join(r.run, "out.log")}, r.played)
 }

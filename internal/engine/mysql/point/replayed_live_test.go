@@ -82,6 +82,28 @@ func TestTablesInMemory(t *testing.T) {
 	})
 }
 
+// A table that the log gives a directory of its own is made in the copy, and not beside the source's.
+func TestATableElsewhereIsReplayedHere(t *testing.T) {
+	onEach(t, func(s *source) {
+		t := s.t
+		if s.options.Native || s.options.Basedir != "" {
+			t.Skip("MySQL makes no table in a directory that it was not told of, and the other MariaDB lacks the mariadb-binlog of its release")
+		}
+		c := s.at("copy")
+		away, err := s.box.Mkdir("away")
+		sandbox.Need(t, err)
+		s.exec("CREATE TABLE shop.far (id INT PRIMARY KEY) ENGINE=InnoDB DATA DIRECTORY = '"+away+"'", "INSERT INTO shop.far VALUES (1)",
+			"CREATE TABLE shop.gone (id INT PRIMARY KEY) ENGINE=InnoDB DATA DIRECTORY = '"+away+"'", "DROP TABLE shop.gone", "INSERT INTO shop.t (v) VALUES ('a')", "INSERT INTO shop.t (v) VALUES ('b')")
+		s.neutralAndReplayed(c, 6)
+		if _, err := os.Stat(filepath.Join(c.In(s.sv.Dir("data")), "shop", "far.ibd")); err != nil {
+			t.Error(err)
+		}
+		if all, err := filepath.Glob(filepath.Join(away, "*", "*")); err != nil || len(all) != 1 {
+			t.Errorf("beside the source's table: %q, %v", all, err)
+		}
+	})
+}
+
 // Others commit between the two halves of an XA transaction, also where transactions are compressed.
 func TestXAIsReplayed(t *testing.T) {
 	onEachWith(t, func(_ *sandbox.Box, o *sandbox.MySQLOptions) {
