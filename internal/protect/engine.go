@@ -139,7 +139,7 @@ type Starter interface {
 	Check(ctx context.Context, a load.Admin, c Copy, full bool) ([]Check, error)
 	// Follow makes a copy a replica of its source; only for copies whose Purpose is ForReplica. Where a server must be told before
 	// its first start, Neutralise did that, and Follow checks that it worked.
-	Follow(ctx context.Context, a load.Admin, c Copy) error
+	Follow(ctx context.Context, d host.Streamer, a load.Admin, c Copy) error
 	// Caught says how far a replica is behind; "" when it has caught up. While it has not connected to its source the error is
 	// ErrUnconnected.
 	Caught(ctx context.Context, a load.Admin, c Copy) (behind string, err error)

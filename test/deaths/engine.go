@@ -141,7 +141,7 @@ func (Engine) Check(context.Context, load.Admin, protect.Copy, bool) ([]protect.
 }
 
 // Follow implements protect.Starter.
-func (Engine) Follow(ctx context.Context, a load.Admin, c protect.Copy) error {
+func (Engine) Follow(ctx context.Context, _ host.Streamer, a load.Admin, c protect.Copy) error {
 	return a.Exec(ctx, "echo follows >follows")
 }
 

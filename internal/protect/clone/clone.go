@@ -226,7 +226,7 @@ func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, 
 	if o.Purpose != protect.ForReplica {
 		return nil
 	}
-	return e.Follow(ctx, a, c.Copy)
+	return e.Follow(ctx, m.Maker.Keeper.Do, a, c.Copy)
 }
 
 // Drop takes a clone away, with all that was written to it.

@@ -146,7 +146,7 @@ func (Engine) Check(context.Context, load.Admin, protect.Copy, bool) ([]protect.
 }
 
 // Follow implements protect.Starter.
-func (Engine) Follow(context.Context, load.Admin, protect.Copy) error { return errStart }
+func (Engine) Follow(context.Context, host.Streamer, load.Admin, protect.Copy) error { return errStart }
 
 // Caught implements protect.Starter.
 func (Engine) Caught(context.Context, load.Admin, protect.Copy) (string, error) { return "", errStart }

@@ -58,10 +58,10 @@ func TestFollow(t *testing.T) {
 		r := s.start(c)
 		wrong := c
 		wrong.Source = &protect.Source{Network: "tcp", Address: strings.Repeat("h", 300) + ":1", User: "x", Password: password}
-		if err := s.engine.Follow(s.t.Context(), r, wrong); err == nil || strings.Contains(err.Error(), "et'") {
+		if err := s.engine.Follow(s.t.Context(), s.doer, r, wrong); err == nil || strings.Contains(err.Error(), "et'") {
 			s.t.Errorf("a host that cannot be: %v", err)
 		}
-		if err := s.engine.Follow(s.t.Context(), r, c); err != nil {
+		if err := s.engine.Follow(s.t.Context(), s.doer, r, c); err != nil {
 			s.t.Fatal(err)
 		}
 		if behind, err := s.engine.Caught(s.t.Context(), r, c); !errors.Is(err, protect.ErrUnconnected) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	engine "plumb/internal/engine/mysql"
+	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -18,26 +19,29 @@ import (
 )
 
 // Follow implements protect.Starter.
-func (e *Engine) Follow(ctx context.Context, a load.Admin, c protect.Copy) error {
-	if err := e.follow(ctx, a, c); err != nil {
+func (e *Engine) Follow(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy) error {
+	if err := e.follow(ctx, d, a, c); err != nil {
 		return fmt.Errorf("make the copy follow %s: %w", c.Server.Ref, err)
 	}
 	return nil
 }
 
-func (e *Engine) follow(ctx context.Context, a load.Admin, c protect.Copy) error {
+func (e *Engine) follow(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy) error {
 	if c.Source == nil || c.Source.Network != "tcp" {
 		return hint.With(errors.New("a replica connects to its source over TCP"), "let the source listen on a port, at least on the loopback interface")
 	}
-	host, port, err := hostPort(c.Source.Address)
+	name, port, err := hostPort(c.Source.Address)
 	if err != nil {
 		return err
 	}
-	at, err := e.Recovered(ctx, a, c)
+	at, err := e.Stands(ctx, d, a, c)
+	if errors.Is(err, binlog.ErrEncrypted) { // the server alone can tell
+		at, err = e.Recovered(ctx, a, c)
+	}
 	if err != nil {
 		return err
 	}
-	statements, err := following(c, host, port, at)
+	statements, err := following(c, name, port, at)
 	if err != nil {
 		return err
 	}

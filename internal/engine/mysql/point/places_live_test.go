@@ -117,7 +117,7 @@ func TestNoBinaryLog(t *testing.T) {
 			s.t.Errorf("%+v, %v: %s", got, err, why)
 		}
 		c.Source = &protect.Source{Network: "tcp", Address: "127.0.0.1:1"}
-		if err := s.engine.Follow(s.t.Context(), r, c); err == nil || !strings.Contains(err.Error(), "no binary log") {
+		if err := s.engine.Follow(s.t.Context(), s.doer, r, c); err == nil || !strings.Contains(err.Error(), "no binary log") {
 			s.t.Errorf("a replica of it: %v", err)
 		}
 	})

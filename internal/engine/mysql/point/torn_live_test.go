@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,51 @@ func TestTornLog(t *testing.T) {
 			}
 			r.stop()
 		}
+	})
+}
+
+// The same where the last checkpoint of the binary log is in the file before, so that a server recovers by both: MariaDB then tells a GTID
+// that lies behind. Where the copy stands is told by its log.
+func TestTornLogOfTwoFiles(t *testing.T) {
+	onEach(t, func(s *source) {
+		t := s.t
+		if !strings.HasPrefix(s.sv.Product, "MariaDB") {
+			t.Skip("MySQL has no checkpoints of its binary log")
+		}
+		s.exec("SET GLOBAL innodb_flush_log_at_timeout = 2700", "SET GLOBAL innodb_flush_log_at_trx_commit = 0")
+		for range 20 {
+			s.exec("INSERT INTO shop.t (v) VALUES ('a')", "DELETE FROM shop.t")
+		}
+		s.exec("INSERT INTO shop.t (v) VALUES ('a')", "FLUSH BINARY LOGS", "INSERT INTO shop.t (v) VALUES ('b')")
+		c := s.at("torn")
+		s.exec("INSERT INTO shop.t (v) VALUES ('c')")
+		file := path.Join(path.Dir(s.sv.Settings["log_bin_basename"]), c.Position.File)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(c.In(file), os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = f.Write(text[c.Position.Offset : c.Position.Offset+60])
+			err = errors.Join(err, f.Close())
+		}
+		if err == nil {
+			err = s.engine.Neutralise(t.Context(), s.doer, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := s.start(c)
+		said, err := s.engine.Recovered(t.Context(), r, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := s.engine.Stands(t.Context(), s.doer, r, c)
+		if err != nil || is.File != c.Position.File || is.Offset != c.Position.Offset || is.GTID != c.Position.GTID {
+			t.Errorf("it stands at %+v, %v; want %+v", is, err, c.Position)
+		}
+		t.Logf("its server tells %s, the log %s", said.GTID, is.GTID)
+		r.stop()
 	})
 }
 

@@ -157,7 +157,7 @@ func TestReplicaOfPoint(t *testing.T) {
 		c.Source = &protect.Source{Network: "unix", Address: s.socket(), User: "postgres", Password: "it's:\\secret", Slot: "plumb_replica"}
 		s.instant(c)
 		a, _ := s.start(c)
-		if err := s.e.Follow(t.Context(), a, c); err != nil {
+		if err := s.e.Follow(t.Context(), s.doer, a, c); err != nil {
 			t.Fatal(err)
 		}
 		end()

@@ -157,7 +157,7 @@ func branched(ctx context.Context, a load.Admin) (p protect.Position, err error)
 
 // Follow implements protect.Starter. The server was told whom to follow before its first
 // start: as a server of its own it would have written what its source did not.
-func (Engine) Follow(ctx context.Context, a load.Admin, c protect.Copy) error {
+func (Engine) Follow(ctx context.Context, _ host.Streamer, a load.Admin, c protect.Copy) error {
 	rows, err := a.Query(ctx, "SELECT pg_is_in_recovery()")
 	if err != nil {
 		return err
