@@ -214,6 +214,7 @@ func TestPostgresSessionsMakeRoom(t *testing.T) {
 			s.postgres(c.settings+"synchronous_commit = off\nmax_wal_size = 4GB\n", nil)
 			s.watch()
 			s.asking(4, 0, oneUpdate)
+			s.also("cpu/busy") // nobody waits for anything else
 			s.raised("pool/free-pages", c.want, looked)
 		})
 	}
