@@ -4,16 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"plumb/internal/cli/shell"
 )
-
-// fullDisk is an output that takes nothing more.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // TestNoAnswerIsLost: a command whose answer nobody got ends with an error that says so, also when it found something, and whichever way
 // it writes.
@@ -44,7 +38,7 @@ func TestNoAnswerIsLost(t *testing.T) {
 			continue
 		}
 		var errs strings.Builder
-		if code := Main(args, strings.NewReader(""), fullDisk{}, &errs); code != shell.ExitUnread || !strings.Contains(errs.String(), "plumb: no space left on device\n") {
+		if code := Main(args, strings.NewReader(""), full{}, &errs); code != shell.ExitUnread || !strings.Contains(errs.String(), "plumb: no space left on device\n") {
 			t.Errorf("%q onto a full disk ends with %d: %s", args, code, errs.String())
 		}
 	}

@@ -209,12 +209,9 @@ func standbyAlone(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 		check(t, syscall.Kill(primary.PID, syscall.SIGINT))
 		eventually(t, s, "SELECT count(*) = 0 FROM pg_stat_wal_receiver WHERE status = 'streaming'")
 	}
-	eventually(t, s, minuteBehind)
+	eventually(t, s, "SELECT now() - pg_postmaster_start_time() > '62 s' AND coalesce(now() - pg_last_xact_replay_timestamp() > '62 s', true)")
 	return s
 }
-
-// minuteBehind asks a standby whether it runs for more than a minute and replayed nothing newer.
-const minuteBehind = "SELECT now() - pg_postmaster_start_time() > '62 s' AND coalesce(now() - pg_last_xact_replay_timestamp() > '62 s', true)"
 
 // copyOf is a copy of a server that will follow it.
 func copyOf(t *testing.T, b *sandbox.Box, primary *sandbox.Server) string {

@@ -134,7 +134,7 @@ func LockFor(days int) (time.Duration, error) {
 
 // make makes a backup.
 func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked, point string) error {
-	debug.SetGCPercent(20) // the heap is a few large buffers, which are cheap to collect: less garbage saves memory
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // the heap is a few large buffers, which are cheap to collect: less garbage saves memory
 	to, err := o.present(ctx, d, to)
 	if err != nil {
 		return err

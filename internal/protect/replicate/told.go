@@ -69,47 +69,47 @@ func hear(in io.Reader, id, of string, snapshot func(protect.Member) bool) (p pr
 		return p, fmt.Errorf("the description is not of point %s, or was written by a newer Plumb", id)
 	}
 	p = Told(p)
-	if why, help := odd(p, of, snapshot); why != "" {
-		return p, hint.With(fmt.Errorf("the description of point %s is refused: %s", id, why), help)
+	if err := odd(p, of, snapshot); err != nil {
+		return p, fmt.Errorf("the description of point %s is refused: %w", id, err)
 	}
 	return p, nil
 }
 
-// odd says what of a point no Plumb tells, or is not mounted elsewhere, and what helps against that.
-func odd(p protect.Point, of string, snapshot func(protect.Member) bool) (why, help string) {
+// odd says what of a point no Plumb tells, or cannot be mounted elsewhere.
+func odd(p protect.Point, of string, snapshot func(protect.Member) bool) error {
 	sv := p.Server
 	switch {
 	case !kindName.MatchString(sv.Ref.Kind) || !kindName.MatchString(sv.Flavor) || !versionName.MatchString(sv.Version) || !said(sv.Ref.Name) || !said(sv.Product) || !said(sv.Identity):
-		return "it names no server", ""
+		return errors.New("it names no server")
 	case len(p.Members) == 0 || len(p.Members) > mostParts || len(sv.Dirs) > mostParts || len(sv.Settings) > mostParts:
-		return "it has no parts, or too many", ""
+		return errors.New("it has no parts, or too many")
 	}
 	for _, d := range sv.Dirs {
 		if !place(d.Path) || d.Link != "" && !place("/"+d.Link) {
-			return fmt.Sprintf("%q is not the path of a directory", d.Path), ""
+			return fmt.Errorf("%q is not the path of a directory", d.Path)
 		}
 	}
 	for _, m := range p.Members {
 		switch dataset, _, _ := strings.Cut(m.Snapshot, "@"); {
 		case m.Mountpoint == "/":
-			return fmt.Sprintf("%q was mounted at /, so it has the whole system in it", dataset), "restore --into without --to and --start restores it as it is; give the server's data a dataset of its own for the next point"
+			return hint.With(fmt.Errorf("%q was mounted at /, so it has the whole system in it", dataset), "restore --into without --to and --start restores it as it is; give the server's data a dataset of its own for the next point")
 		case m.Storage != "btrfs" && !plain.MatchString(dataset):
-			return fmt.Sprintf("the name of %q has other characters than letters, digits and _.:-", dataset), "restore --into without --to and --start restores it as it is; zfs rename gives the dataset another name for the next point"
+			return hint.With(fmt.Errorf("the name of %q has other characters than letters, digits and _.:-", dataset), "restore --into without --to and --start restores it as it is; zfs rename gives the dataset another name for the next point")
 		case !place(m.Mountpoint) || m.Within != "" && !place("/"+m.Within) || !snapshot(m):
-			return fmt.Sprintf("%q on %q is not a snapshot of %s", m.Snapshot, m.Mountpoint, of), ""
+			return fmt.Errorf("%q on %q is not a snapshot of %s", m.Snapshot, m.Mountpoint, of)
 		}
 	}
 	for name, value := range sv.Settings {
 		if !settingName.MatchString(name) || !said(value) {
-			return fmt.Sprintf("%q is not a setting", name), ""
+			return fmt.Errorf("%q is not a setting", name)
 		}
 	}
 	for name, text := range p.Files {
 		if name != "data/backup_label" && name != "data/tablespace_map" || len(text) > 64<<10 || strings.ContainsRune(text, 0) {
-			return fmt.Sprintf("%q is not a file that a copy needs", name), ""
+			return fmt.Errorf("%q is not a file that a copy needs", name)
 		}
 	}
-	return "", ""
+	return nil
 }
 
 // place tells whether a name can be that of a directory in a copy: whole, and leading nowhere else.

@@ -37,18 +37,7 @@ func TestTornLog(t *testing.T) {
 		}
 		for i, cut := range []int64{at.Offset + 21, (at.Offset + after.Offset) / 2, after.Offset - 1} {
 			c := copies[i]
-			f, err := os.OpenFile(c.In(file), os.O_WRONLY|os.O_APPEND, 0)
-			if err == nil {
-				_, err = f.Write(text[at.Offset:cut])
-				err = errors.Join(err, f.Close())
-			}
-			if err == nil {
-				err = s.engine.Neutralise(t.Context(), s.doer, c)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := s.start(c)
+			r := s.torn(c, file, text[at.Offset:cut])
 			is, err := s.engine.Stands(t.Context(), s.doer, r, c)
 			if err != nil || is.File != at.File || is.Offset != at.Offset || is.GTID != at.GTID {
 				t.Errorf("%s: it stands at %+v, %v; want %+v", torn[i], is, err, at)
@@ -56,7 +45,7 @@ func TestTornLog(t *testing.T) {
 			if err := s.engine.Decided(t.Context(), r, c, false); err != nil {
 				t.Errorf("%s: %v", torn[i], err)
 			}
-			if s.options.Basedir == "" || s.options.Native { // the other MariaDB is a server alone, without the mariadb-binlog of its release
+			if s.hasPrograms() {
 				s.replays(r, c, is, 1)
 			}
 			r.stop()
@@ -84,18 +73,7 @@ func TestTornLogOfTwoFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := os.OpenFile(c.In(file), os.O_WRONLY|os.O_APPEND, 0)
-		if err == nil {
-			_, err = f.Write(text[c.Position.Offset : c.Position.Offset+60])
-			err = errors.Join(err, f.Close())
-		}
-		if err == nil {
-			err = s.engine.Neutralise(t.Context(), s.doer, c)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := s.start(c)
+		r := s.torn(c, file, text[c.Position.Offset:c.Position.Offset+60])
 		said, err := s.engine.Recovered(t.Context(), r, c)
 		if err != nil {
 			t.Fatal(err)
@@ -107,6 +85,35 @@ func TestTornLogOfTwoFiles(t *testing.T) {
 		t.Logf("its server tells %s, the log %s", said.GTID, is.GTID)
 		r.stop()
 	})
+}
+
+// torn starts a copy whose log ends with a part of a transaction.
+func (s *source) torn(c protect.Copy, file string, part []byte) running {
+	t := s.t
+	t.Helper()
+	f, err := os.OpenFile(c.In(file), os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = f.Write(part)
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = s.engine.Neutralise(t.Context(), s.doer, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.start(c)
+}
+
+// hasPrograms tells whether what replays a log is here: the other MariaDB is a server alone, without the mariadb-binlog of its release.
+func (s *source) hasPrograms() bool { return s.options.Basedir == "" || s.options.Native }
+
+// needPrograms skips a test where they are not.
+func (s *source) needPrograms() {
+	s.t.Helper()
+	if !s.hasPrograms() {
+		s.t.Skip("the other MariaDB is a server alone, without the mariadb-binlog of its release")
+	}
 }
 
 // replays replays the rest of the log into a copy, which then has both rows.
